@@ -1,0 +1,1 @@
+"""Pure rules, wire contract and shared state store of Ebbtide; import from its modules."""

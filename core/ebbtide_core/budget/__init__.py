@@ -1,0 +1,1 @@
+"""How large a request will be, and where to cut: tokenizer, measure, boundary."""

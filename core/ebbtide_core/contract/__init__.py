@@ -1,0 +1,1 @@
+"""The wire contract between hosts, store and workers: frozen models, JSON only."""

@@ -1,0 +1,79 @@
+"""What a worker needs of a session to make one summary: references to uploaded segments, figures, the
+base."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from ebbtide_core.contract.base import Contract, PositionField
+from ebbtide_core.contract.record import Carried
+from ebbtide_core.jsonio import digest
+from ebbtide_core.summary.model import Summary
+
+
+class SegmentRef(Contract):
+    """A run of lineage messages stored under its content's digest (hex): indices `first` to `stop`,
+    excluded."""
+
+    digest: str
+    first: int = Field(ge=0)
+    stop: int = Field(ge=0)
+
+
+class Figures(Contract):
+    """Token figures as the host measured them, ratio applied, so that a worker judges progress without
+    counting.
+
+    `projected`: the request as it was when claimed. `outside`: system, tools, max_tokens and pending results.
+    `tail`: messages after the position, with carried ones.
+    """
+
+    window: int = Field(gt=0)
+    soft: int = Field(gt=0)
+    hard: int = Field(gt=0)
+    projected: int = Field(ge=0)
+    outside: int = Field(ge=0)
+    tail: int = Field(ge=0)
+    ratio: float = Field(gt=0)
+    summary_max_tokens: int = Field(gt=0)
+
+
+class PolicyDocument(Contract):
+    """The policy fields that change a summary; their fingerprint is part of the job's name."""
+
+    chunk_tokens: int = Field(gt=0)
+    summary_max_tokens: int = Field(gt=0)
+    summariser: str = ""
+    language: str = ""
+
+
+class Manifest(Contract):
+    """One job's input. `tokens[i]` is the count of the lineage message `base.count + i`, ratio not applied.
+    `exchanges` are the lineage indices at which an exchange begins: the only places where chunks may be cut.
+    `released` is a segment of messages that the base record carried and this job doesn't (`first` and `stop`
+    are then 0 and their number); `released_from` lists them.
+    """
+
+    dialect: str
+    model: str
+    base: PositionField
+    base_version: int = Field(ge=0)
+    base_summary: Summary | None
+    position: PositionField
+    segments: tuple[SegmentRef, ...]
+    tokens: tuple[int, ...]
+    exchanges: tuple[int, ...]
+    carried: tuple[Carried, ...] = ()
+    released: SegmentRef | None = None
+    released_from: tuple[Carried, ...] = ()
+    figures: Figures
+    policy: PolicyDocument
+
+    def name(self) -> str:
+        """Return the manifest's id: the digest of its content (32 hex digits)."""
+        return manifest_name(self.to_json())
+
+
+def manifest_name(document: bytes) -> str:
+    """Return the id of a manifest as it was written, also by a newer minor version with fields unknown here."""
+    return digest(b"ebbtide/manifest/1", document).hex()

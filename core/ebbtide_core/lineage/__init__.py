@@ -1,0 +1,1 @@
+"""What a buffer stands for: canonical form, chain, marks, exchanges, reading a buffer."""

@@ -1,0 +1,98 @@
+"""Every key of the state store, built here and nowhere else.
+
+A key is `ebbtide:<contract major>:{<tag>}:<rest>`. The tag in braces decides the cluster slot, so that all
+keys of one owner (a session, a tenant, the fleet) live together and one script can touch them. Names are
+percent-encoded into the tag, so no two owners can collide whatever their names hold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import quote, unquote
+
+from ebbtide_core.errors import InputError, LimitError
+
+CONTRACT_MAJOR: Final = 1
+MAX_NAME_BYTES: Final = 256
+_ROOT: Final = f"ebbtide:{CONTRACT_MAJOR}:"
+
+
+def checked_name(name: object, what: str) -> str:
+    """Return the name. Raises LimitError unless it is 1 to 256 bytes of UTF-8 without control characters."""
+    if not isinstance(name, str):
+        raise InputError(f"{what} must be a string, not {type(name).__name__}", path=what)
+    try:
+        size = len(name.encode())
+    except UnicodeEncodeError:
+        raise LimitError(f"{what} holds a lone surrogate", path=what) from None
+    if not 1 <= size <= MAX_NAME_BYTES:
+        raise LimitError(f"{what} has {size} bytes, 1 to {MAX_NAME_BYTES} allowed", path=what)
+    if any(ord(c) < 32 or 127 <= ord(c) < 160 for c in name):
+        raise LimitError(f"{what} holds a control character", path=what)
+    return name
+
+
+def encoded(name: str) -> str:
+    """Return the name with everything but letters, digits and `_.-~` percent-encoded: injective, no
+    `:{}/`."""
+    return quote(name, safe="")
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """One session of one tenant: `(tenant, session_id)` names all its state."""
+
+    tenant: str
+    session_id: str
+
+    @classmethod
+    def of(cls, tenant: object, session_id: object) -> Owner:
+        """Return the owner after checking both names."""
+        return cls(checked_name(tenant, "tenant"), checked_name(session_id, "session_id"))
+
+    @property
+    def member(self) -> str:
+        """The session as one word of the ready index: `tenant/session`, both encoded."""
+        return f"{encoded(self.tenant)}/{encoded(self.session_id)}"
+
+    @classmethod
+    def from_member(cls, member: str) -> Owner:
+        """Return the owner that `member` names."""
+        tenant, _, session_id = member.partition("/")
+        return cls(unquote(tenant), unquote(session_id))
+
+    def _key(self, rest: str) -> str:
+        return f"{_ROOT}{{s:{encoded(self.tenant)}:{encoded(self.session_id)}}}:{rest}"
+
+    @property
+    def state(self) -> str:
+        """Hash: the session's protocol state."""
+        return self._key("state")
+
+    @property
+    def tally(self) -> str:
+        """Hash: how often what happened to the session's jobs."""
+        return self._key("tally")
+
+    def record(self, version: int) -> str:
+        """String: the compressed record of a version."""
+        return self._key(f"rec:{version}")
+
+    def manifest(self, manifest_id: str) -> str:
+        """String: a compressed manifest, named by its content."""
+        return self._key(f"man:{manifest_id}")
+
+    def segment(self, digest: str) -> str:
+        """String: a compressed run of messages, named by its content."""
+        return self._key(f"seg:{digest}")
+
+
+def memo(tenant: str, digest: str) -> str:
+    """String: the memoised partial of one chunk, for one tenant."""
+    return f"{_ROOT}{{t:{encoded(tenant)}}}:memo:{digest}"
+
+
+def fleet(rest: str) -> str:
+    """A key of the ready index, shared by all workers."""
+    return f"{_ROOT}{{fleet}}:{rest}"
