@@ -1,0 +1,1 @@
+"""The provider dialects: canonical form, parts, weight, provider rules."""
