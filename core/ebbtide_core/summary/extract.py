@@ -1,0 +1,168 @@
+"""What one message says, found by rules alone: the same answer each time, in time linear in its length."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+
+from ebbtide_core.dialects.base import Block, BlockKind
+from ebbtide_core.jsonio import well_formed
+from ebbtide_core.summary import cues
+from ebbtide_core.summary.failures import failures
+from ebbtide_core.summary.files import in_command, touched
+from ebbtide_core.summary.identifiers import Identifier, Voice, identifiers
+from ebbtide_core.summary.nudges import Nudge, nudge
+from ebbtide_core.summary.plans import Plan, plan
+from ebbtide_core.summary.source import SourceMessage, strings
+from ebbtide_core.summary.speech import Sentence, fenced, is_output, sentences, unwrapped
+from ebbtide_core.summary.text import clipped
+
+MAX_CALL_CHARS: Final = 200
+MAX_RULES: Final = 50
+MAX_SENTENCES: Final = 4
+_MAX_VALUE_CHARS: Final = 2_000
+
+
+class Speaker(StrEnum):
+    """Whose words or outputs a message holds; the host's are system and developer messages."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+    HOST = "host"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call by its id, and a description of it: the tool's name and the beginning of its arguments."""
+
+    call_id: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What one message says. Texts are verbatim.
+
+    `request`: all that a user asks, "" when the words ask for nothing new (see `nudge`) or there are none.
+    `rules`, `decisions`, `completed`, `intentions`, `questions`: sentences. `files`: paths of calls.
+    `errors`: lines of results. `named`: identifiers by voice. `answered`: ids of the calls whose results
+    are here. `says`: there are words of the speaker.
+    """
+
+    speaker: Speaker
+    says: bool = False
+    request: str = ""
+    nudge: Nudge | None = None
+    rules: tuple[str, ...] = ()
+    decisions: tuple[str, ...] = ()
+    completed: tuple[str, ...] = ()
+    intentions: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+    named: tuple[tuple[Voice, tuple[Identifier, ...]], ...] = ()
+    calls: tuple[Call, ...] = ()
+    answered: tuple[str, ...] = ()
+    plan: Plan | None = None
+
+
+def findings(message: SourceMessage) -> Findings:
+    """Return what a message says. System and developer messages say nothing here."""
+    if message.role in ("system", "developer"):
+        return Findings(Speaker.HOST)
+    if message.role == "assistant":
+        return _assistant(message)
+    return _user(message) if message.role == "user" else _results(message)
+
+
+def _text(message: SourceMessage) -> str:
+    return well_formed("\n".join(block.text for block in message.of_kind(BlockKind.TEXT)))
+
+
+def _chosen(said: Sequence[Sentence], test: Callable[[Sentence], object], limit: int) -> tuple[str, ...]:
+    return tuple([sentence.text for sentence in said if test(sentence)][-limit:])
+
+
+def _results(message: SourceMessage) -> Findings:
+    results = message.of_kind(BlockKind.RESULT)
+    return Findings(
+        Speaker.TOOL,
+        errors=tuple(line for block in results for line in failures(block.text, is_error=block.is_error)),
+        named=tuple((Voice.RESULT, tuple(identifiers(block.text, names=False))) for block in results),
+        answered=tuple(block.call_id for block in results),
+    )
+
+
+def _user(message: SourceMessage) -> Findings:
+    results = _results(message)
+    text = unwrapped(_text(message))
+    if not text:
+        return results
+    if is_output(text):
+        return _output(text, results)
+    said = sentences(text)
+    kind = nudge(text)
+    return replace(
+        results,
+        speaker=Speaker.USER,
+        says=True,
+        request="" if kind else text,
+        nudge=kind,
+        rules=_chosen(said, cues.rule, MAX_RULES),
+        questions=_chosen(said, lambda s: s.asks, MAX_SENTENCES),
+        named=(*results.named, (Voice.USER, tuple(identifiers(text)))),
+    )
+
+
+def _output(text: str, results: Findings) -> Findings:
+    return replace(
+        results,
+        says=True,
+        errors=(*results.errors, *failures(text, is_error=False)),
+        named=(*results.named, (Voice.RESULT, tuple(identifiers(text, names=False)))),
+    )
+
+
+def _assistant(message: SourceMessage) -> Findings:
+    text = _text(message)
+    said = sentences(text, headings=False)
+    blocks = message.of_kind(BlockKind.CALL)
+    results = _results(message)
+    return replace(
+        results,
+        speaker=Speaker.ASSISTANT,
+        says=bool(text.strip()),
+        decisions=_chosen(said, cues.decision, MAX_SENTENCES),
+        completed=_chosen(said, cues.completion, MAX_SENTENCES),
+        intentions=_chosen(said, cues.intention, MAX_SENTENCES),
+        questions=_chosen(said, lambda s: s.asks, MAX_SENTENCES),
+        files=tuple(_files(text, blocks)),
+        named=(
+            *results.named,
+            (Voice.ASSISTANT, tuple(identifiers(text))),
+            *((Voice.CALL, tuple(identifiers(_values(block)))) for block in blocks),
+        ),
+        calls=tuple(Call(block.call_id, _description(block)) for block in blocks),
+        plan=next((p for p in (plan(block.arguments) for block in reversed(blocks)) if p is not None), None),
+    )
+
+
+def _files(text: str, calls: Sequence[Block]) -> list[str]:
+    """Return the files of calls; without calls, those of commands that an agent writes in code fences."""
+    if calls:
+        return [path for block in calls for path in touched(block.arguments)]
+    return [path for code in fenced(text) for path in in_command(code)]
+
+
+def _values(block: Block) -> str:
+    """Return a call's strings, one a line; of a long one, such as a file's content, the beginning."""
+    if block.arguments is None:
+        return block.text
+    return "\n".join(value[:_MAX_VALUE_CHARS] for _, value in strings(block.arguments))
+
+
+def _description(block: Block) -> str:
+    return clipped(well_formed(f"{block.name}: {block.text[:MAX_CALL_CHARS]}"), MAX_CALL_CHARS)
