@@ -1,0 +1,1 @@
+"""The `ebbtide` command, the embedded server, and replay; import from its modules."""

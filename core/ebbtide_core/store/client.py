@@ -1,0 +1,163 @@
+"""Runs calls against a Redis or Valkey server, with bounded waits and without retries."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
+from urllib.parse import quote
+
+import redis
+import redis.asyncio
+from redis.asyncio.retry import Retry as AsyncRetry
+from redis.backoff import NoBackoff
+from redis.exceptions import NoScriptError, RedisError
+from redis.retry import Retry
+
+from ebbtide_core.errors import InputError, StoreUnavailable
+from ebbtide_core.store.script import Argument, Call, Script, Scripts
+
+R = TypeVar("R")
+Command = tuple[Argument, ...]
+
+_FRAME_BYTES: Final = 6
+
+
+@dataclass(slots=True)
+class StoreStats:
+    """What a client has done: calls, round trips (`commands`), bytes sent and received, roughly."""
+
+    calls: int = 0
+    commands: int = 0
+    bytes_out: int = 0
+    bytes_in: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def called(self) -> None:
+        """Count one call."""
+        with self._lock:
+            self.calls += 1
+
+    def sent(self, command: Command) -> None:
+        """Count one round trip."""
+        with self._lock:
+            self.commands += 1
+            self.bytes_out += size_of(command)
+
+    def received(self, reply: Any) -> None:
+        """Count a reply."""
+        with self._lock:
+            self.bytes_in += size_of(reply)
+
+
+def size_of(value: Any) -> int:
+    """Return about how many bytes a value takes on the wire."""
+    if isinstance(value, list | tuple):
+        return _FRAME_BYTES + sum(map(size_of, value))
+    if isinstance(value, bytes):
+        return _FRAME_BYTES + len(value)
+    return _FRAME_BYTES + (0 if value is None else len(str(value).encode(errors="replace")))
+
+
+class SyncStore:
+    """A client for threads. Share one: it keeps a pool of connections.
+
+    `url` is `redis://`, `rediss://` or `unix://`. `timeout` bounds each wait for the server, in seconds;
+    connecting may take half of it. Raises InputError for another kind of URL; connects at the first call.
+    """
+
+    def __init__(self, url: str, *, timeout: float = 0.2, scripts: Scripts | None = None) -> None:
+        self.stats = StoreStats()
+        self._scripts = scripts or Scripts()
+        self._redis = _opened(redis.Redis, url, timeout, Retry(NoBackoff(), 0))
+
+    def run(self, call: Call[R]) -> R:
+        """Return the call's result. Raises StoreUnavailable when the server does not answer in time."""
+        script = self._scripts[call.script]
+        self.stats.called()
+        try:
+            try:
+                reply = self._send(_by_sha(script, call))
+            except NoScriptError:
+                reply = self._send(_by_text(script, call))
+        except (RedisError, OSError) as error:
+            raise _unavailable(error, self._redis) from None
+        return call.result(reply)
+
+    def _send(self, command: Command) -> Any:
+        self.stats.sent(command)
+        reply = self._redis.execute_command(*command)
+        self.stats.received(reply)
+        return reply
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._redis.close()
+
+
+class AsyncStore:
+    """A client for one event loop; otherwise as `SyncStore`."""
+
+    def __init__(self, url: str, *, timeout: float = 0.2, scripts: Scripts | None = None) -> None:
+        self.stats = StoreStats()
+        self._scripts = scripts or Scripts()
+        self._redis = _opened(redis.asyncio.Redis, url, timeout, AsyncRetry(NoBackoff(), 0))
+
+    async def run(self, call: Call[R]) -> R:
+        """Return the call's result. Raises StoreUnavailable when the server does not answer in time."""
+        script = self._scripts[call.script]
+        self.stats.called()
+        try:
+            try:
+                reply = await self._send(_by_sha(script, call))
+            except NoScriptError:
+                reply = await self._send(_by_text(script, call))
+        except (RedisError, OSError) as error:
+            raise _unavailable(error, self._redis) from None
+        return call.result(reply)
+
+    async def _send(self, command: Command) -> Any:
+        self.stats.sent(command)
+        reply = await self._redis.execute_command(*command)
+        self.stats.received(reply)
+        return reply
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._redis.aclose()
+
+
+def _opened(client: Any, url: str, timeout: float, retry: Any) -> Any:
+    """Return a client that speaks RESP2, gives bytes, never retries, and waits `timeout` at most."""
+    try:
+        return client.from_url(
+            url,
+            socket_timeout=timeout,
+            socket_connect_timeout=timeout / 2,
+            retry=retry,
+            protocol=2,
+            decode_responses=False,
+            encoding_errors="replace",
+        )
+    except ValueError:
+        raise InputError(
+            "not a state URL: give redis://, rediss:// or unix:// (value not shown)", path="url"
+        ) from None
+
+
+def _by_sha(script: Script, call: Call[Any]) -> Command:
+    return ("EVALSHA", script.sha, len(call.keys), *call.keys, *call.argv)
+
+
+def _by_text(script: Script, call: Call[Any]) -> Command:
+    return ("EVAL", script.text, len(call.keys), *call.keys, *call.argv)
+
+
+def _unavailable(error: Exception, client: Any) -> StoreUnavailable:
+    """Return the error to raise. The server's own words may repeat the password: they don't pass."""
+    said = str(error).rstrip(".")
+    password = client.connection_pool.connection_kwargs.get("password")
+    for shown in (password, quote(password, safe="")) if password else ():
+        said = said.replace(shown, "***")
+    what = f"{type(error).__name__}: {said}"
+    return StoreUnavailable(f"the state store did not answer: {what}. Check the state URL and the server.")

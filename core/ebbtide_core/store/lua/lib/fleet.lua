@@ -1,0 +1,137 @@
+-- The ready index and the running leases of all workers. A session has at most one ready job. Times are
+-- milliseconds since the epoch, tenants and sessions are percent-encoded, a member is `tenant/session`.
+--
+-- KEYS[1]   zset  ready: all of score 0, in the order of being served: `tenant/rank/served/seq/session`,
+--                 where rank is 0 (hi) or 1 (lo), served the serial at which the session was last served,
+--                 seq the serial at which the job was put in
+-- KEYS[2]   zset  tenants that have ready jobs -> serial at which they were last served; never served:
+--                 serial at which they came in, below all others
+-- KEYS[3]   zset  member -> when its ready job was put in
+-- KEYS[4]   hash  member -> its ready job: `urgency served seq incarnation generation epoch attempt json`
+-- KEYS[5]   zset  running attempt `member incarnation generation epoch attempt` -> when its lease runs out
+-- KEYS[6]   hash  running attempt -> `worker urgency json`
+-- KEYS[7]   hash  tenant -> number of its running attempts
+-- KEYS[8]   zset  tenant -> serial at which it was last served, the latest TENANTS_KNOWN
+-- KEYS[9]   zset  member -> serial at which it was last served, the latest SESSIONS_KNOWN
+-- KEYS[10]  hash  serial: the last one given; ttl: lifetime of these keys after each write
+local READY, ACTIVE, SINCE, JOBS, RUNNING, ATTEMPTS, LOAD = unpack(KEYS, 1, 7)
+local TENANTS_SERVED, SESSIONS_SERVED, META = unpack(KEYS, 8, 10)
+local TENANTS_KNOWN, SESSIONS_KNOWN = 10000, 100000
+local NEVER = -2 ^ 52
+
+local function whole(number) return string.format('%.0f', number) end
+
+local function next_serial() return redis.call('HINCRBY', META, 'serial', 1) end
+
+-- Without `ttl`, the lifetime is the one last given.
+local function touch(ttl)
+  if ttl then redis.call('HSET', META, 'ttl', ttl) else ttl = redis.call('HGET', META, 'ttl') end
+  if not ttl then return end
+  for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, ttl) end
+end
+
+local function tenant_of(member) return string.match(member, '^[^/]*') end
+
+-- A job is a table {member, urgency, incarnation, generation, epoch, attempt, json}; numbers as text.
+local function place_of(job, served, seq)
+  local session = string.match(job.member, '[^/]*$')
+  local rank = job.urgency == 'hi' and '0' or '1'
+  return string.format('%s/%s/%016.0f/%016.0f/%s', tenant_of(job.member), rank, served, seq, session)
+end
+
+-- Returns the member's ready job and its place, or nil.
+local function ready_job(member)
+  local text = redis.call('HGET', JOBS, member)
+  if not text then return nil end
+  local job = {member = member}
+  local served, seq
+  job.urgency, served, seq, job.incarnation, job.generation, job.epoch, job.attempt, job.json =
+    string.match(text, '^(%l+) (%d+) (%d+) ([^ ]*) (%d+) (%d+) (%d+) (.*)$')
+  job.served, job.seq = tonumber(served), tonumber(seq)
+  return job, place_of(job, job.served, job.seq)
+end
+
+local function write_ready(job)
+  redis.call('ZADD', READY, 0, place_of(job, job.served, job.seq))
+  local fields = {job.urgency, whole(job.served), whole(job.seq), job.incarnation}
+  local rest = {job.generation, job.epoch, job.attempt, job.json}
+  redis.call('HSET', JOBS, job.member, table.concat(fields, ' ') .. ' ' .. table.concat(rest, ' '))
+end
+
+local function put(job, now)
+  local tenant = tenant_of(job.member)
+  job.seq = next_serial()
+  job.served = tonumber(redis.call('ZSCORE', SESSIONS_SERVED, job.member) or 0)
+  write_ready(job)
+  redis.call('ZADD', SINCE, now, job.member)
+  if not redis.call('ZSCORE', ACTIVE, tenant) then
+    local served = redis.call('ZSCORE', TENANTS_SERVED, tenant)
+    redis.call('ZADD', ACTIVE, served or whole(NEVER + job.seq), tenant)
+  end
+end
+
+-- Returns the first of the tenant's ready places, or nil.
+local function first_place(tenant)
+  return redis.call('ZRANGEBYLEX', READY, '[' .. tenant .. '/', '(' .. tenant .. '0', 'LIMIT', 0, 1)[1]
+end
+
+local function pull(job, place)
+  redis.call('ZREM', READY, place)
+  redis.call('ZREM', SINCE, job.member)
+  redis.call('HDEL', JOBS, job.member)
+  local tenant = tenant_of(job.member)
+  if not first_place(tenant) then redis.call('ZREM', ACTIVE, tenant) end
+end
+
+-- Takes the jobs out of the index that were put in before `limit`, and returns them, oldest first.
+local function pull_older(limit)
+  local found = {}
+  for _, member in ipairs(redis.call('ZRANGEBYSCORE', SINCE, '-inf', '(' .. whole(limit))) do
+    local job, place = ready_job(member)
+    if job then
+      pull(job, place)
+      found[#found + 1] = job
+    else
+      redis.call('ZREM', SINCE, member)
+    end
+  end
+  return found
+end
+
+-- Says whether `a` is a later attempt of the same life of the session than `b`: 1, 0 (the same), -1.
+local function compare(a, b)
+  for _, field in ipairs({'generation', 'epoch', 'attempt'}) do
+    local x, y = tonumber(a[field]), tonumber(b[field])
+    if x ~= y then return x > y and 1 or -1 end
+  end
+  return 0
+end
+
+local function attempt_of(job)
+  return table.concat({job.member, job.incarnation, job.generation, job.epoch, job.attempt}, ' ')
+end
+
+-- Returns whether the attempt was running.
+local function finish(attempt)
+  if redis.call('ZREM', RUNNING, attempt) == 0 then return false end
+  redis.call('HDEL', ATTEMPTS, attempt)
+  local tenant = tenant_of(attempt)
+  if redis.call('HINCRBY', LOAD, tenant, -1) <= 0 then redis.call('HDEL', LOAD, tenant) end
+  return true
+end
+
+local function running_job(attempt)
+  local job = {}
+  job.member, job.incarnation, job.generation, job.epoch, job.attempt =
+    string.match(attempt, '^([^ ]+) ([^ ]*) (%d+) (%d+) (%d+)$')
+  job.urgency, job.json = string.match(redis.call('HGET', ATTEMPTS, attempt) or '', '^[^ ]* (%l+) (.*)$')
+  return job
+end
+
+local function reply_of(job) return {job.urgency, tonumber(job.attempt), job.json} end
+
+local function reply_of_all(jobs)
+  local replies = {}
+  for i, job in ipairs(jobs) do replies[i] = reply_of(job) end
+  return replies
+end

@@ -1,0 +1,231 @@
+"""The scripts of one session's state. Leases and lifetimes are in seconds, cool-downs in counted turns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ebbtide_core.breaker import BreakerState
+from ebbtide_core.contract.job import After, Urgency
+from ebbtide_core.contract.record import RecordHeader
+from ebbtide_core.lineage.chain import Position
+from ebbtide_core.store.results import (
+    ClaimResult,
+    ClaimStage,
+    ClaimStatus,
+    ClaimView,
+    GuardStatus,
+    PublishResult,
+    PublishStatus,
+    SessionView,
+)
+from ebbtide_core.store.script import Call, ms, text
+
+if TYPE_CHECKING:
+    from ebbtide_core.breaker import Outcome
+    from ebbtide_core.names import Owner
+
+
+def turn(
+    owner: Owner,
+    *,
+    host: str,
+    seq: int,
+    fresh_incarnation: str,
+    model: str,
+    ratio: float | None = None,
+    state_ttl: float,
+    breaker_cooldown: int,
+) -> Call[SessionView]:
+    """Count a turn, once per host and rising `seq`, and read the session. Creates the state when absent.
+
+    `ratio` (tokens reported over estimated) is stored for the model. The 16 latest hosts and models stay.
+    """
+    given = "" if ratio is None else float(ratio)
+    argv = (host, seq, fresh_incarnation, model, given, ms(state_ttl), breaker_cooldown)
+    return Call("turn", (owner.state,), argv, _session_view)
+
+
+def fork(
+    owner: Owner, *, incarnation: str, generation: int, state_ttl: float, cooldown: int
+) -> Call[int | None]:
+    """Begin a new generation if the one seen is still the present one: the history changed before a position.
+
+    Returns the new generation, None when raced or the state is gone. The claim ends. Three forks within ten
+    counted turns refuse claims for `cooldown` counted turns.
+    """
+    return Call("fork", (owner.state,), (incarnation, generation, ms(state_ttl), cooldown), _optional_int)
+
+
+def reset(owner: Owner, *, fresh_incarnation: str, state_ttl: float) -> Call[int]:
+    """Begin a new generation whatever was seen, and return it. The claim ends; not counted as a fork."""
+    return Call("reset", (owner.state,), (fresh_incarnation, ms(state_ttl)), int)
+
+
+def claim(
+    owner: Owner,
+    *,
+    incarnation: str,
+    generation: int,
+    job_id: str,
+    position: Position,
+    new_tokens: int,
+    min_new_tokens: int,
+    waits: int,
+    urgency: Urgency,
+    lease: float,
+    state_ttl: float,
+) -> Call[ClaimResult]:
+    """Ask for the session's one claim.
+
+    `new_tokens` lie between the newest record on the host's chain and `position`. `waits` is the version of a
+    record that the host could swap this turn, 0 for none. `lease` lasts until the job is queued.
+    """
+    argv = (
+        incarnation,
+        generation,
+        job_id,
+        str(position),
+        new_tokens,
+        min_new_tokens,
+        waits,
+        urgency.value,
+        ms(lease),
+        ms(state_ttl),
+    )
+    return Call("claim", (owner.state,), argv, _claim_result)
+
+
+def queued(owner: Owner, *, job_id: str, epoch: int, lease: float) -> Call[bool]:
+    """Note that the claimed job is in the ready index; False when the claim is another's or further on."""
+    return Call("queued", (owner.state,), (job_id, epoch, ms(lease)), bool)
+
+
+def guard(
+    owner: Owner,
+    *,
+    incarnation: str,
+    generation: int,
+    job_id: str,
+    epoch: int,
+    attempt: int,
+    after: After,
+    lease: float,
+) -> Call[GuardStatus]:
+    """Ask, as a worker, whether this attempt may start or go on; GO renews its claim for `lease`."""
+    argv = (incarnation, generation, job_id, epoch, attempt, after.number, after.body, ms(lease))
+    return Call("guard", (owner.state,), argv, _guard_status)
+
+
+def publish(
+    owner: Owner,
+    *,
+    record_bytes: bytes,
+    header: RecordHeader,
+    after: After,
+    incarnation: str,
+    kept: int,
+    state_ttl: float,
+) -> Call[PublishResult]:
+    """Store a record, already compressed, as the version that follows `after`, and settle success.
+
+    `kept` is how many records stay, the new one included. Raises ValueError when the header's version is not
+    `after`'s plus one.
+    """
+    if header.version != after.number + 1:
+        raise ValueError(f"version {header.version} does not follow {after.number}")
+    gone = (owner.record(header.version - kept),) if header.version > kept else ()
+    argv = (
+        incarnation,
+        header.generation,
+        after.number,
+        after.body,
+        str(header.position),
+        header.body,
+        record_bytes,
+        kept,
+        ms(state_ttl),
+    )
+    return Call("publish", (owner.state, owner.record(header.version), *gone), argv, _publish_result)
+
+
+def settle(
+    owner: Owner,
+    *,
+    incarnation: str,
+    generation: int,
+    job_id: str,
+    epoch: int,
+    attempt: int,
+    outcome: Outcome,
+    breaker_failures: int,
+    state_ttl: float,
+) -> Call[bool]:
+    """End the claim with an outcome; False, and nothing changes, unless this very attempt holds the claim."""
+    argv = (incarnation, generation, job_id, epoch, attempt, outcome.value, breaker_failures, ms(state_ttl))
+    return Call("settle", (owner.state,), argv, bool)
+
+
+def withdraw(owner: Owner, version: int) -> Call[bool]:
+    """Mark a kept record as withdrawn; False when it is not kept."""
+    return Call("withdraw", (owner.state,), (version,), bool)
+
+
+def _session_view(reply: Any) -> SessionView:
+    incarnation, generation, newest, body, turns, breaker, split, mode, ratio, claimed, headers = reply
+    return SessionView(
+        incarnation=text(incarnation),
+        generation=generation,
+        newest=After(number=newest, body=text(body)),
+        turns=turns,
+        breaker=BreakerState(text(breaker)),
+        split_brain=bool(split),
+        mode=None if mode is None else text(mode),
+        ratio=None if ratio is None else float(ratio),
+        claim=None if claimed is None else _claim_view(claimed),
+        headers=tuple(map(_header, headers)),
+    )
+
+
+def _claim_view(reply: Any) -> ClaimView:
+    job_id, generation, epoch, position, stage, urgency = reply
+    return ClaimView(
+        job_id=text(job_id),
+        generation=generation,
+        epoch=epoch,
+        position=Position.parse(text(position)),
+        stage=ClaimStage(text(stage)),
+        urgency=Urgency(text(urgency)),
+    )
+
+
+def _header(reply: Any) -> RecordHeader:
+    version, generation, position, body, withdrawn = reply
+    return RecordHeader(
+        version=version,
+        generation=generation,
+        position=Position.parse(text(position)),
+        body=text(body),
+        withdrawn=bool(withdrawn),
+    )
+
+
+def _claim_result(reply: Any) -> ClaimResult:
+    status = ClaimStatus(text(reply[0]))
+    if status is ClaimStatus.OWN:
+        _, epoch, number, body = reply
+        return ClaimResult(status, epoch=epoch, after=After(number=number, body=text(body)))
+    if status is ClaimStatus.BUSY:
+        return ClaimResult(status, stage=ClaimStage(text(reply[1])))
+    return ClaimResult(status, version=reply[1] if status is ClaimStatus.READY else 0)
+
+
+def _guard_status(reply: Any) -> GuardStatus:
+    return GuardStatus(text(reply))
+
+
+def _publish_result(reply: Any) -> PublishResult:
+    return PublishResult(PublishStatus(text(reply[0])), *reply[1:])
+
+
+def _optional_int(reply: Any) -> int | None:
+    return None if reply is None else int(reply)

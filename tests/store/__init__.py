@@ -1,0 +1,1 @@
+"""The store's scripts against a real server."""

@@ -1,0 +1,87 @@
+"""The ready index of the store under test, driven with few words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ebbtide_core.contract.job import After, Job, Urgency
+from ebbtide_core.lineage.chain import Position
+from ebbtide_core.store import fleet_calls as calls
+
+if TYPE_CHECKING:
+    from ebbtide_core.store.client import SyncStore
+    from ebbtide_core.store.results import EnqueueStatus, SweepResult, TakeResult
+
+TTL = 600.0
+LEASE = 30.0
+MAX_AGE = 120.0
+TICK = 5.0
+
+
+def job(session: str, tenant: str = "acme", **given: Any) -> Job:
+    """Return a job of a session."""
+    defaults: dict[str, Any] = {
+        "job_id": f"job-{session}",
+        "incarnation": "life-1",
+        "generation": 0,
+        "epoch": 1,
+        "after": After(number=0, body=""),
+        "base_version": 0,
+        "position": Position(10, b"p" * 16),
+        "manifest_id": "m",
+        "urgency": Urgency.LO,
+        "remaining_ms": 300_000,
+    }
+    return Job(**{**defaults, "tenant": tenant, "session_id": session, **given})
+
+
+@dataclass
+class Fleet:
+    """Runs the fleet scripts with defaults."""
+
+    store: SyncStore
+
+    def put(self, *jobs: Job, max_pending: int | None = None) -> EnqueueStatus:
+        """Enqueue jobs in order, and return what the last was answered."""
+        call = [calls.enqueue(job, ttl=TTL, max_pending=max_pending) for job in jobs]
+        return [self.store.run(c).status for c in call][-1]
+
+    def take(self, cap: int | None = None) -> TakeResult:
+        """Call `take`."""
+        return self.store.run(calls.take("worker-1", lease=LEASE, max_queue_age=MAX_AGE, cap=cap, ttl=TTL))
+
+    def taken(self, cap: int | None = None) -> Job:
+        """Take a job; there must be one."""
+        job = self.take(cap).job
+        assert job is not None
+        return job
+
+    def drain(self, cap: int | None = None) -> list[str]:
+        """Take until nothing is given, and return the sessions in order."""
+        order = []
+        while (job := self.take(cap).job) is not None:
+            order.append(job.session_id)
+        return order
+
+    def sweep(self, max_attempts: int = 3) -> SweepResult:
+        """Call `sweep`."""
+        return self.store.run(
+            calls.sweep(tick=TICK, max_attempts=max_attempts, max_queue_age=MAX_AGE, ttl=TTL)
+        )
+
+    def renew(self, job: Job) -> bool:
+        """Call `renew`."""
+        return self.store.run(calls.renew(job, LEASE))
+
+    def done(self, job: Job) -> bool:
+        """Call `done`."""
+        return self.store.run(calls.done(job))
+
+    def raise_urgency(self, job: Job) -> bool:
+        """Call `raise_urgency` for the job's session."""
+        return self.store.run(calls.raise_urgency(job.owner))
+
+    def depth(self) -> calls.Depth:
+        """Call `depth`."""
+        return self.store.run(calls.depth())

@@ -1,0 +1,205 @@
+"""Laws 12 and 13 for the store's keys: of one owner a script, never without lifetime, never shared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ebbtide_core import names
+from ebbtide_core.breaker import Outcome
+from ebbtide_core.contract.job import Urgency
+from ebbtide_core.contract.record import RecordHeader
+from ebbtide_core.names import Owner
+from ebbtide_core.store import blob_calls, fleet_calls, session_calls, tally_calls
+from ebbtide_core.store.script import Call, hash_tag, script_names
+from tests.store.fleet import job
+from tests.store.leaks import keys_without_ttl
+from tests.store.session import NONE, at
+
+if TYPE_CHECKING:
+    from ebbtide_core.store.client import SyncStore
+    from tests.store.clock import Database
+
+OWNER = Owner.of("t:{}/%", "s é\U0001f600")
+TTL = 600.0
+SOON_MS = 1_000
+LIFE: dict[str, Any] = {"incarnation": "i", "generation": 0}
+ATTEMPT: dict[str, Any] = {**LIFE, "job_id": "j", "epoch": 1, "attempt": 0}
+
+
+def session_script_calls() -> list[Call[Any]]:
+    """One call of each script that writes state or tally, in an order in which each has a reason to."""
+    claim: dict[str, Any] = {**LIFE, "job_id": "j", "position": at(10), "new_tokens": 9, "min_new_tokens": 1}
+    header = RecordHeader(version=1, generation=0, position=at(10), body="b")
+    return [
+        session_calls.turn(
+            OWNER,
+            host="h",
+            seq=1,
+            fresh_incarnation="i",
+            model="m",
+            ratio=1.5,
+            state_ttl=TTL,
+            breaker_cooldown=5,
+        ),
+        session_calls.claim(OWNER, **claim, waits=0, urgency=Urgency.LO, lease=30, state_ttl=TTL),
+        session_calls.claim(OWNER, **claim, waits=0, urgency=Urgency.HI, lease=30, state_ttl=TTL),
+        session_calls.queued(OWNER, job_id="j", epoch=1, lease=125),
+        session_calls.guard(OWNER, **ATTEMPT, after=NONE, lease=30),
+        session_calls.settle(OWNER, **ATTEMPT, outcome=Outcome.FAILURE, breaker_failures=3, state_ttl=TTL),
+        session_calls.publish(
+            OWNER, record_bytes=b"r", header=header, after=NONE, incarnation="i", kept=5, state_ttl=TTL
+        ),
+        session_calls.withdraw(OWNER, 1),
+        session_calls.fork(OWNER, **LIFE, state_ttl=TTL, cooldown=5),
+        session_calls.reset(OWNER, fresh_incarnation="i", state_ttl=TTL),
+        tally_calls.tally_add(OWNER, "failure:timeout", ttl=TTL),
+    ]
+
+
+def fleet_script_calls() -> list[Call[Any]]:
+    """One call of each script of the index, in an order in which each has something to write."""
+    given_out = job("s", "t", urgency=Urgency.HI)
+    return [
+        fleet_calls.enqueue(job("s", "t"), ttl=TTL),
+        fleet_calls.raise_urgency(Owner("t", "s")),
+        fleet_calls.take("w", lease=0.001, max_queue_age=120, cap=3, ttl=TTL),
+        fleet_calls.renew(given_out, 0.001),
+        fleet_calls.enqueue(job("other", "t"), ttl=TTL),
+        fleet_calls.take("w", lease=30, max_queue_age=120, ttl=TTL),
+        fleet_calls.done(job("other", "t")),
+    ]
+
+
+def blob_script_calls() -> list[Call[Any]]:
+    """One call of each script on uploads and memos."""
+    return [
+        blob_calls.put({OWNER.segment("d"): b"x", OWNER.manifest("m"): b"y"}, ttl=TTL),
+        blob_calls.missing([OWNER.segment("d"), OWNER.manifest("m")], ttl=TTL),
+        blob_calls.get(OWNER.segment("d")),
+        blob_calls.memo_put("t:{}/%", "d", b"x", ttl=TTL),
+        blob_calls.memo_drop("t:{}/%", ["d"]),
+    ]
+
+
+def reading_or_locking() -> list[Call[Any]]:
+    """Calls that write nothing of their own, or a lock."""
+    sweep = fleet_calls.sweep(tick=5, max_queue_age=120, ttl=TTL)
+    return [sweep, fleet_calls.tick_lock("w", 5), fleet_calls.depth(), tally_calls.tally(OWNER)]
+
+
+def all_calls() -> list[Call[Any]]:
+    """At least one call of each script."""
+    return [*session_script_calls(), *fleet_script_calls(), *blob_script_calls(), *reading_or_locking()]
+
+
+def test_every_script_is_covered_here() -> None:
+    """No script escapes the tests of this file."""
+    assert {call.script for call in all_calls()} == set(script_names())
+
+
+@pytest.mark.parametrize("call", all_calls(), ids=lambda call: call.script)
+def test_a_script_touches_one_tag_and_only_its_keys(
+    store: SyncStore, database: Database, call: Call[Any]
+) -> None:
+    """After a script ran on an empty server, only keys that it was given are there, all of one owner."""
+    assert len({hash_tag(key) for key in call.keys}) == 1
+    store.run(call)
+    there = {key.decode() for key in database.scan_iter() if b"{test}" not in key}
+    assert there <= set(call.keys)
+
+
+@pytest.mark.parametrize("calls", [session_script_calls(), blob_script_calls()], ids=["session", "blobs"])
+def test_every_write_of_an_owner_renews_its_lifetime(
+    store: SyncStore, database: Database, calls: list[Call[Any]]
+) -> None:
+    """A key that was about to run out lives on for the whole lifetime once a script wrote to it."""
+    for call in calls:
+        for key in call.keys:
+            database.pexpire(key, SOON_MS)
+        store.run(call)
+        if call.script not in {"get", "drop"}:
+            assert database.pttl(call.keys[0]) > SOON_MS, call.script
+    assert not keys_without_ttl(database)
+
+
+def test_every_write_of_the_index_renews_its_lifetime(store: SyncStore, database: Database) -> None:
+    """All keys of the index live on together, so that it is lost as a whole or not at all."""
+    sweep = fleet_calls.sweep(tick=5, max_queue_age=120, ttl=TTL)
+    for call in fleet_script_calls():
+        for key in call.keys:
+            database.pexpire(key, SOON_MS)
+        assert store.run(call), call.script
+        assert all(database.pttl(key) > SOON_MS for key in call.keys if database.exists(key)), call.script
+    database.pexpire(names.fleet("meta"), SOON_MS)
+    store.run(sweep)
+    assert not keys_without_ttl(database)
+
+
+def test_a_sweep_that_moves_jobs_renews_the_lifetime(
+    store: SyncStore, database: Database, clock: Any
+) -> None:
+    """Maintenance that writes keeps the index alive as well."""
+    store.run(fleet_calls.enqueue(job("s"), ttl=TTL))
+    store.run(fleet_calls.take("w", lease=1, max_queue_age=120, ttl=TTL))
+    clock.advance(2)
+    database.pexpire(names.fleet("meta"), SOON_MS)
+    assert store.run(fleet_calls.sweep(tick=5, max_queue_age=120, ttl=TTL)).put_back
+    assert database.pttl(names.fleet("meta")) > SOON_MS
+
+
+def test_the_leak_check_sees_a_key_without_lifetime(database: Database) -> None:
+    """The check of every test that uses the store can fail, and leaves the broker's keys alone."""
+    database.set("_kombu.binding.x", "1")
+    database.set("ebbtide:1:{t:a}:good", "1", px=1000)
+    assert keys_without_ttl(database) == []
+    database.set("ebbtide:1:{t:a}:leak", "1")
+    assert keys_without_ttl(database) == [b"ebbtide:1:{t:a}:leak"]
+    database.delete("ebbtide:1:{t:a}:leak")
+
+
+PIECES = st.sampled_from(
+    [":", "{", "}", "/", "%", "%3A", " ", "a", "b", "s", "t", "rec", "fleet", "é", "\U0001f600"]
+)
+NAMES = st.one_of(
+    st.lists(PIECES, min_size=1, max_size=6).map("".join),
+    st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12),
+)
+
+
+def keys_of(owner: Owner) -> set[str]:
+    """Every kind of key that belongs to a session or its tenant."""
+    mine = {owner.state, owner.record(1), owner.manifest("m"), owner.segment("d"), owner.tally}
+    return mine | {names.memo(owner.tenant, "d")}
+
+
+@given(NAMES, NAMES, NAMES, NAMES)
+def test_names_never_collide(t1: str, s1: str, t2: str, s2: str) -> None:
+    """Two sessions share a key only if they are the same, and a memo only if their tenant is."""
+    one, two = Owner.of(t1, s1), Owner.of(t2, s2)
+    shared = keys_of(one) & keys_of(two)
+    if one == two:
+        assert shared == keys_of(one)
+    else:
+        assert shared == ({names.memo(t1, "d")} if t1 == t2 else set())
+        assert one.member != two.member
+        assert hash_tag(one.state) != hash_tag(two.state)
+    assert names.fleet("ready") not in keys_of(one)
+
+
+@given(NAMES, NAMES)
+def test_an_owner_has_one_tag_and_survives_the_index(tenant: str, session_id: str) -> None:
+    """All keys of a session hash alike, and its member in the index names it back."""
+    owner = Owner.of(tenant, session_id)
+    mine = keys_of(owner) - {names.memo(tenant, "d")}
+    assert len({hash_tag(key) for key in mine}) == 1
+    assert Owner.from_member(owner.member) == owner
+    assert owner.member.count("/") == 1
+
+
+def test_the_split_between_tenant_and_session_counts() -> None:
+    """`a:b` of `c` is not `a` of `b:c`."""
+    assert Owner.of("a:b", "c").state != Owner.of("a", "b:c").state
