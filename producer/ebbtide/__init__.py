@@ -1,0 +1,35 @@
+"""Ebbtide for agent hosts: keep long sessions inside the context window without waiting for a summary.
+
+from ebbtide import Pool
+"""
+
+from __future__ import annotations
+
+from ebbtide.aio import AsyncPool, AsyncSession
+from ebbtide.pool import Pool
+from ebbtide.session import Session
+from ebbtide.turn import Report, Swapped, Turn
+from ebbtide_core.decide import Action, Reason
+from ebbtide_core.errors import EbbtideError, InputError, LimitError, StoreUnavailable, UnfittableRequest
+from ebbtide_core.lineage.marks import mark
+from ebbtide_core.policy import Mode, Policy
+
+__all__ = [
+    "Action",
+    "AsyncPool",
+    "AsyncSession",
+    "EbbtideError",
+    "InputError",
+    "LimitError",
+    "Mode",
+    "Policy",
+    "Pool",
+    "Reason",
+    "Report",
+    "Session",
+    "StoreUnavailable",
+    "Swapped",
+    "Turn",
+    "UnfittableRequest",
+    "mark",
+]

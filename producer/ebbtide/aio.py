@@ -1,0 +1,142 @@
+"""The async entry point: the same engine, background work and guarantees as the sync one."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Generator, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from ebbtide.base import ReportObserver, Shared, engine, new_memory, shared, told, told_unfittable
+from ebbtide.effects import Ask, Effect, Hand, Pause
+from ebbtide.memory import Memory
+from ebbtide.turn import Turn
+from ebbtide_core.dialects.base import Dialect, Message
+from ebbtide_core.errors import StoreUnavailable, UnfittableRequest
+from ebbtide_core.metrics import Recorder
+from ebbtide_core.policy import Mode, Policy
+from ebbtide_core.store import session_calls
+from ebbtide_core.store.client import AsyncStore
+
+
+class AsyncSession:
+    """One conversation of one tenant, for one event loop; get it from `AsyncPool.session`. Methods as in
+    `Session`."""
+
+    def __init__(self, pool: Shared, store: AsyncStore, memory: Memory) -> None:
+        self._pool = pool
+        self._store = store
+        self._memory = memory
+
+    async def prepare(
+        self,
+        messages: Sequence[Message],
+        *,
+        system: Any = None,
+        tools: Any = None,
+        max_tokens: int | None = None,
+        pending_tool_tokens: int = 0,
+    ) -> Turn:
+        """Return the turn to send now; see `Session.prepare`."""
+        run = engine(self._pool, self._memory, messages, system, tools, max_tokens, pending_tool_tokens)
+        try:
+            turn = await self._drive(run.run())
+        except UnfittableRequest as error:
+            raise told_unfittable(self._pool, self._memory, error) from None
+        return told(self._pool, self._memory, turn)
+
+    def observe(self, usage: Any) -> None:
+        """Calibrate the size estimate with the usage that the provider reported for the last turn."""
+        self._memory.observe(usage)
+
+    async def reset(self) -> None:
+        """Begin anew: records and claims of what was said so far no longer apply. Raises StoreUnavailable."""
+        memory = self._memory
+        await self._store.run(
+            session_calls.reset(
+                memory.owner, fresh_incarnation=secrets.token_hex(8), state_ttl=memory.policy.state_ttl
+            )
+        )
+        memory.forget()
+
+    def close(self) -> None:
+        """Forget what this host remembers of the session; its state lives on until its TTL."""
+        self._memory.forget()
+
+    async def _drive(self, run: Generator[Effect, Any, Turn]) -> Turn:
+        reply: Any = None
+        while True:
+            try:
+                effect = run.send(reply)
+            except StopIteration as stop:
+                turn: Turn = stop.value
+                return turn
+            reply = await self._perform(effect)
+
+    async def _perform(self, effect: Effect) -> Any:
+        if isinstance(effect, Ask):
+            return await self._ask(effect)
+        if isinstance(effect, Hand):
+            return self._pool.courier.submit(effect.order, self._memory.mailbox)
+        if isinstance(effect, Pause):
+            await asyncio.sleep(effect.seconds)
+            return None
+        return self._pool.clock()
+
+    async def _ask(self, effect: Ask) -> Any:
+        try:
+            reply = await self._store.run(effect.call)
+        except StoreUnavailable as error:
+            self._pool.gate.fault(self._pool.clock())
+            return error
+        self._pool.gate.success()
+        return reply
+
+
+class AsyncPool:
+    """A host process's access to an Ebbtide pool from one event loop. Arguments and errors as in `Pool`."""
+
+    def __init__(
+        self,
+        broker: str,
+        state: str | None = None,
+        *,
+        policy: Policy | None = None,
+        mode: Mode | str = Mode.ON,
+        recorder: Recorder | None = None,
+        on_report: ReportObserver | None = None,
+    ) -> None:
+        self._shared = shared(broker, state, policy, mode, recorder, on_report)
+        self._store = AsyncStore(self._shared.state, timeout=self._shared.store_timeout)
+
+    def session(
+        self,
+        *,
+        tenant: str,
+        session_id: str,
+        model: str,
+        context_window: int,
+        dialect: str | Dialect | None = None,
+        policy: Policy | None = None,
+    ) -> AsyncSession:
+        """Return a session; see `Pool.session`."""
+        memory = new_memory(self._shared, tenant, session_id, model, context_window, dialect, policy)
+        return AsyncSession(self._shared, self._store, memory)
+
+    async def flush(self, timeout: float = 5.0) -> bool:
+        """Wait until all compactions asked for are enqueued; False when `timeout` seconds did not suffice."""
+        return await asyncio.to_thread(self._shared.courier.flush, timeout)
+
+    async def close(self, timeout: float = 5.0) -> None:
+        """Finish the background work, at most `timeout` seconds, and close all connections."""
+        await asyncio.to_thread(self._shared.courier.close, timeout)
+        await self._store.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()

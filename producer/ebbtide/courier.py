@@ -1,0 +1,201 @@
+"""The background work: claim, upload, enqueue and permit, on one thread a pool, bounded, off the turn's
+path."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from ebbtide.memory import Mailbox
+from ebbtide.order import BufferChanged, Order, Upload, upload
+from ebbtide_core import metrics
+from ebbtide_core.breaker import Outcome
+from ebbtide_core.contract.job import Job, Urgency
+from ebbtide_core.errors import EbbtideError
+from ebbtide_core.jsonio import pack
+from ebbtide_core.metrics import Recorder
+from ebbtide_core.store import blob_calls, fleet_calls, session_calls, tally_calls
+from ebbtide_core.store.client import SyncStore
+from ebbtide_core.store.results import ClaimResult, ClaimStage, ClaimStatus, EnqueueStatus
+from ebbtide_core.store.script import Call
+
+log = logging.getLogger("ebbtide.courier")
+
+UPLOAD_BYTES: Final = 4 << 20
+QUEUE_SIZE: Final = 1_000
+"""Orders that may wait; one more is turned away and made again by the session's next turn."""
+
+
+class Permits(Protocol):
+    """Sends permits to workers."""
+
+    def send(self, number: int = 1) -> None:
+        """Send permits."""
+
+    def close(self) -> None:
+        """Close connections."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Parcel:
+    order: Order
+    mailbox: Mailbox
+
+
+class Courier:
+    """Takes orders from turns and carries them out one after the other; faults are counted and told to the
+    next turn."""
+
+    def __init__(self, store: SyncStore, permits: Permits, recorder: Recorder) -> None:
+        self._store = store
+        self._permits = permits
+        self._recorder = recorder
+        self._parcels: queue.Queue[_Parcel | None] = queue.Queue(QUEUE_SIZE)
+        self._idle = threading.Condition()
+        self._open = 0
+        self._thread: threading.Thread | None = None
+
+    def submit(self, order: Order, mailbox: Mailbox) -> bool:
+        """Take an order; False when the session has one under way or too many wait."""
+        if not mailbox.begin():
+            return False
+        with self._idle:
+            self._open += 1
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="ebbtide-courier", daemon=True)
+                self._thread.start()
+        try:
+            self._parcels.put_nowait(_Parcel(order, mailbox))
+        except queue.Full:
+            self._done(mailbox, None, "courier: too many orders wait")
+            return False
+        return True
+
+    def flush(self, timeout: float) -> bool:
+        """Wait until no order is under way; False when `timeout` seconds did not suffice."""
+        with self._idle:
+            return self._idle.wait_for(lambda: self._open == 0, timeout)
+
+    def close(self, timeout: float) -> None:
+        """Finish what is under way, at most `timeout` seconds, and end the thread."""
+        self.flush(timeout)
+        with self._idle:
+            thread, self._thread = self._thread, None
+        if thread is not None:
+            self._parcels.put(None)
+            thread.join(timeout)
+        self._permits.close()
+        self._store.close()
+
+    def _run(self) -> None:
+        while (parcel := self._parcels.get()) is not None:
+            self._carry(parcel)
+
+    def _carry(self, parcel: _Parcel) -> None:
+        """Carry one order out. Whatever goes wrong ends here: compaction is advisory to the host."""
+        status: ClaimStatus | None = None
+        fault, stale = "", False
+        try:
+            status = self._place(parcel.order)
+        except BufferChanged as error:
+            fault, stale = f"upload: {error}", True
+        except EbbtideError as error:
+            fault = f"store: {error}"
+        except Exception as error:  # noqa: BLE001  a broker client's errors have no common base
+            fault = f"broker: {type(error).__name__}: {error}"
+        self._done(parcel.mailbox, status, fault, stale)
+
+    def _done(
+        self, mailbox: Mailbox, status: ClaimStatus | None, fault: str = "", stale: bool = False
+    ) -> None:
+        if fault:
+            log.warning("an order was not carried out", extra={"ebbtide": {"fault": fault}})
+        mailbox.end(status, fault, stale)
+        with self._idle:
+            self._open -= 1
+            self._idle.notify_all()
+
+    def _place(self, order: Order) -> ClaimStatus:
+        claim = self._store.run(_claim_call(order))
+        self._recorder.count(metrics.CLAIMS, status=claim.status.value)
+        if claim.status is ClaimStatus.OWN:
+            self._enqueue(order, claim)
+        elif claim.stage is ClaimStage.QUEUED and order.urgency is Urgency.HI:
+            self._store.run(fleet_calls.raise_urgency(order.owner))
+        return claim.status
+
+    def _enqueue(self, order: Order, claim: ClaimResult) -> None:
+        assert claim.after is not None  # noqa: S101  OWN always tells `after`
+        parcel = upload(order)
+        manifest_id = parcel.manifest.name()
+        self._put(order, parcel, manifest_id)
+        job = order.job(claim.epoch, claim.after, manifest_id)
+        answer = self._store.run(fleet_calls.enqueue(job, ttl=order.policy.state_ttl))
+        if answer.status is EnqueueStatus.REFUSED:
+            self._settle(order, job)
+            raise EbbtideError(f"refused: {answer.reason}")
+        lease = order.policy.max_queue_age + order.policy.tick
+        self._store.run(session_calls.queued(order.owner, job_id=job.job_id, epoch=job.epoch, lease=lease))
+        self._store.run(tally_calls.tally_add(order.owner, tally_calls.ENQUEUED, ttl=order.policy.state_ttl))
+        self._permits.send()
+        self._recorder.count(metrics.PERMITS, what="sent_by_host")
+
+    def _put(self, order: Order, parcel: Upload, manifest_id: str) -> None:
+        """Upload what is missing: segments first, the manifest last."""
+        ttl, owner = order.policy.upload_ttl, order.owner
+        contents = {owner.segment(name): content for name, content in parcel.contents.items()}
+        for keys in _batches(contents):
+            absent = self._store.run(blob_calls.missing(keys, ttl=ttl))
+            if absent:
+                self._store.run(blob_calls.put({key: pack(contents[key]) for key in absent}, ttl=ttl))
+        manifest = {owner.manifest(manifest_id): pack(parcel.manifest.to_json())}
+        self._store.run(blob_calls.put(manifest, ttl=ttl))
+
+    def _settle(self, order: Order, job: Job) -> None:
+        self._store.run(
+            session_calls.settle(
+                order.owner,
+                incarnation=job.incarnation,
+                generation=job.generation,
+                job_id=job.job_id,
+                epoch=job.epoch,
+                attempt=job.attempt,
+                outcome=Outcome.NEUTRAL,
+                breaker_failures=order.policy.breaker_failures,
+                state_ttl=order.policy.state_ttl,
+            )
+        )
+
+
+def _claim_call(order: Order) -> Call[ClaimResult]:
+    return session_calls.claim(
+        order.owner,
+        incarnation=order.incarnation,
+        generation=order.generation,
+        job_id=order.job_id,
+        position=order.cut.position,
+        new_tokens=order.new_tokens,
+        min_new_tokens=order.min_new_tokens,
+        waits=order.waits,
+        urgency=order.urgency,
+        lease=order.policy.claim_lease,
+        state_ttl=order.policy.state_ttl,
+    )
+
+
+def _batches(contents: Mapping[str, bytes]) -> Iterator[list[str]]:
+    """Split keys so that no single upload holds the store up: each batch has at most a few megabytes."""
+    batch: list[str] = []
+    size = 0
+    for key, content in contents.items():
+        if batch and size + len(content) > UPLOAD_BYTES:
+            yield batch
+            batch, size = [], 0
+        batch.append(key)
+        size += len(content)
+    if batch:
+        yield batch

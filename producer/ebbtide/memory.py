@@ -1,0 +1,136 @@
+"""What a session remembers between turns. Only the host's thread writes it, but for the mailbox of the
+background work."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any, Final
+
+from ebbtide.turn import Swapped
+from ebbtide_core.budget.measure import Meter, prior_ratio, prompt_tokens, running_ratio
+from ebbtide_core.contract.record import SummaryRecord
+from ebbtide_core.dialects.base import Dialect, Message
+from ebbtide_core.lineage.buffer import Buffer, read
+from ebbtide_core.names import Owner
+from ebbtide_core.policy import Policy
+from ebbtide_core.store.results import ClaimStatus, SessionView
+
+RECORDS_REMEMBERED: Final = 3
+
+
+@dataclass
+class Mailbox:
+    """What the background work tells the next turn: is it under way, its last claim's answer, its faults."""
+
+    _lock: Lock = field(default_factory=Lock)
+    _busy: bool = False
+    _claim: ClaimStatus | None = None
+    _faults: list[str] = field(default_factory=list)
+    _stale: bool = False
+
+    def begin(self) -> bool:
+        """Note that work begins; False when some is under way already."""
+        with self._lock:
+            if self._busy:
+                return False
+            self._busy, self._claim = True, None
+            return True
+
+    def end(self, claim: ClaimStatus | None, fault: str = "", stale: bool = False) -> None:
+        """Note how the work ended. `stale`: messages were changed in place, so all must be read anew."""
+        with self._lock:
+            self._busy, self._claim = False, claim
+            self._stale = self._stale or stale
+            if fault:
+                self._faults.append(fault)
+
+    @property
+    def busy(self) -> bool:
+        """Is work under way?"""
+        return self._busy
+
+    @property
+    def claim(self) -> ClaimStatus | None:
+        """The last claim's answer, None while work is under way or failed before it."""
+        return self._claim
+
+    def faults(self) -> tuple[str, ...]:
+        """Return the faults since the last call."""
+        with self._lock:
+            faults, self._faults = tuple(self._faults), []
+            return faults
+
+    def stale(self) -> bool:
+        """Say, once, whether messages were changed in place."""
+        with self._lock:
+            stale, self._stale = self._stale, False
+            return stale
+
+
+@dataclass
+class Memory:
+    """One session as its host sees it. `sent_counted` is the count of the last view sent, for calibration."""
+
+    owner: Owner
+    host: str
+    model: str
+    window: int
+    dialect: Dialect
+    policy: Policy
+    meter: Meter
+    seq: int = 0
+    buffer: Buffer | None = None
+    state: SessionView | None = None
+    ratio: float | None = None
+    observed: float | None = None
+    sent_counted: int = 0
+    applied: tuple[int, str] = (0, "")
+    mailbox: Mailbox = field(default_factory=Mailbox)
+    _records: OrderedDict[str, SummaryRecord] = field(default_factory=OrderedDict)
+
+    def read(self, messages: Sequence[Message]) -> Buffer:
+        """Return the messages as a buffer, reading only what is new. Raises InputError or LimitError."""
+        if self.mailbox.stale():
+            self.buffer = None
+        self.buffer = read(messages, self.dialect, self.buffer)
+        return self.buffer
+
+    @property
+    def tokens_ratio(self) -> float:
+        """The model's tokens per counted token: as observed, as the state knows, or the model's prior."""
+        if self.observed is not None:
+            return self.observed
+        return self.ratio if self.ratio is not None else prior_ratio(self.model)
+
+    def record(self, body: str) -> SummaryRecord | None:
+        """Return a record fetched before."""
+        return self._records.get(body)
+
+    def remember(self, record: SummaryRecord) -> None:
+        """Keep a fetched record."""
+        self._records[record.body] = record
+        while len(self._records) > RECORDS_REMEMBERED:
+            self._records.popitem(last=False)
+
+    def close_turn(self, swap: Swapped | None, sent_counted: int) -> None:
+        """Note what the turn swapped in and how large its request was counted."""
+        self.sent_counted = sent_counted
+        if swap is not None:
+            self.applied = (swap.version, swap.record.body)
+
+    def observe(self, usage: Any) -> None:
+        """Take the provider's usage of the last request into the ratio; unknown shapes change nothing."""
+        reported = prompt_tokens(usage)
+        if reported and self.sent_counted:
+            self.observed = running_ratio(self.tokens_ratio, reported, self.sent_counted)
+        self.sent_counted = 0
+
+    def forget(self) -> None:
+        """Drop everything but identity and calibration (after a reset)."""
+        self.buffer = self.state = None
+        self.applied = (0, "")
+        self.sent_counted = 0
+        self._records.clear()

@@ -1,0 +1,79 @@
+"""How a turn is told: the messages as sent, a sentence for people, a log line, metrics."""
+
+from __future__ import annotations
+
+import logging
+from typing import Final
+
+from ebbtide.turn import Report, Swapped
+from ebbtide_core import metrics
+from ebbtide_core.decide import Action
+from ebbtide_core.dialects.base import Message
+from ebbtide_core.lineage.buffer import Buffer
+from ebbtide_core.metrics import Recorder
+from ebbtide_core.names import Owner
+from ebbtide_core.views.view import Rung, View
+
+log = logging.getLogger("ebbtide.turn")
+
+_RUNGS: Final = {
+    Rung.EXTRACTIVE: "earlier messages were replaced by automatic notes for this request",
+    Rung.TRUNCATED: "earlier messages were left out of this request",
+    Rung.CLIPPED: "long tool results were shortened for this request",
+}
+
+
+def sent_messages(buffer: Buffer, view: View | None) -> list[Message]:
+    """Return what goes to the model: without marks, lone surrogates replaced."""
+    if view is None:
+        return list(buffer.view)
+    if not buffer.touched:
+        return list(view.messages)
+    changed = {id(e.message): e.sent for e in buffer.entries}
+    return [changed.get(id(message), message) for message in view.messages]
+
+
+def notice(action: Action, view: View | None, swapped: Swapped | None) -> str:
+    """Return a sentence for a user interface, "" when there is nothing to tell."""
+    if view is not None:
+        return f"The conversation outgrew the context window: {_RUNGS[view.rung]}. Nothing was lost."
+    if swapped is not None and action is Action.SWAP:
+        return f"The earlier conversation now stands as summary {swapped.version}."
+    return ""
+
+
+def emit(report: Report, owner: Owner, recorder: Recorder, swap: Swapped | None) -> None:
+    """Write the turn's log line and its metrics."""
+    recorder.count(metrics.TURNS, action=report.action.value, reason=report.reason.value)
+    recorder.observe(metrics.TURN_SECONDS, report.elapsed)
+    recorder.observe(metrics.PROJECTED, report.projected)
+    if report.waited:
+        recorder.observe(metrics.WAIT_SECONDS, report.waited)
+    if swap is not None:
+        recorder.count(metrics.SWAPS)
+    if report.rung is not None:
+        recorder.count(metrics.DEGRADED, rung=report.rung.value)
+    for fault in report.faults:
+        recorder.count(metrics.HOST_FAULTS, where=fault.split(":", 1)[0].split(" ", 1)[0])
+    level = logging.WARNING if report.degraded or report.faults else logging.INFO
+    if log.isEnabledFor(level):
+        log.log(level, "turn prepared", extra={"ebbtide": _fields(report, owner)})
+
+
+def _fields(report: Report, owner: Owner) -> dict[str, object]:
+    return {
+        "tenant": owner.tenant,
+        "session": owner.session_id,
+        "turn": report.turn,
+        "action": report.action.value,
+        "reason": report.reason.value,
+        "projected": report.projected,
+        "sent": report.sent,
+        "version": report.version,
+        "degraded": report.degraded,
+        "rung": report.rung.value if report.rung else None,
+        "claim": report.claim,
+        "waited": round(report.waited, 3),
+        "elapsed": round(report.elapsed, 4),
+        "faults": list(report.faults),
+    }

@@ -1,0 +1,102 @@
+"""Where a buffer stands this turn: its size, where it would be cut, what a compaction of it would bring."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from ebbtide_core.budget.boundary import Cut, boundary
+from ebbtide_core.budget.measure import Meter, Parts, Projection, project, scaled, tokens_of
+from ebbtide_core.contract.manifest import Figures
+from ebbtide_core.dialects.base import Message
+from ebbtide_core.lineage.buffer import Buffer, Kind, read
+from ebbtide_core.policy import Limits
+from ebbtide_core.store.results import SessionView
+from ebbtide_core.swap import PROGRESS, usable
+from ebbtide_core.views.ground import Ground
+from ebbtide_core.views.view import View
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A buffer measured against the limits of one turn; `ratio` is the model's tokens per counted token."""
+
+    buffer: Buffer
+    parts: Parts
+    limits: Limits
+    meter: Meter
+    ratio: float
+
+    @cached_property
+    def projection(self) -> Projection:
+        """The projected size of the request that sends this buffer."""
+        return project(self.buffer, self.parts, self.meter, self.ratio, self.limits.soft)
+
+    @property
+    def total(self) -> int:
+        """The projected size in the model's tokens."""
+        return self.projection.total
+
+    @cached_property
+    def tokens(self) -> list[int]:
+        """The model's tokens of each message."""
+        return tokens_of(self.buffer.entries, self.meter, self.ratio)
+
+    @cached_property
+    def cut(self) -> Cut | None:
+        """Where a compaction would cut now; None below soft, and when nothing before the tail is new."""
+        if self.total < self.limits.soft:
+            return None
+        return boundary(self.buffer, self.tokens, self.limits, self.projection.outside)
+
+    def waiting_version(self, state: SessionView | None) -> int:
+        """The version of a record that lies ahead on the chain, 0 without one."""
+        return next((h.version for h in usable(state.headers, self.buffer)), 0) if state else 0
+
+    def new_tokens(self, state: SessionView | None) -> int:
+        """Tokens that a compaction would summarise beyond the farthest record that lies on the chain."""
+        if self.cut is None or state is None:
+            return 0
+        on_chain = usable(state.headers, self.buffer)
+        since = on_chain[0].position.count if on_chain else self.buffer.chain.base.count
+        carried = {c.index for c in self.cut.carried}
+        head = zip(self.buffer.entries[: self.cut.index], self.tokens, strict=False)
+        return sum(
+            size for e, size in head if e.kind is Kind.SPOKEN and e.index >= since and e.index not in carried
+        )
+
+    @property
+    def least_new(self) -> int:
+        """Tokens that a compaction must summarise to be worth a job: fewer could not make a tenth less."""
+        return max(self.limits.min_new_tokens, self.total - int(PROGRESS * self.total))
+
+    def figures(self, cut: Cut) -> Figures:
+        """What a worker needs to judge progress without counting."""
+        sized = zip(self.buffer.entries, self.tokens, strict=True)
+        summary = sum(size for e, size in sized if e.kind is Kind.SUMMARY)
+        return Figures(
+            window=self.limits.window,
+            soft=self.limits.soft,
+            hard=self.limits.hard,
+            projected=self.total,
+            outside=self.projection.outside,
+            tail=max(0, sum(self.tokens) - cut.new_tokens - summary),
+            ratio=self.ratio,
+            summary_max_tokens=self.limits.summary_max_tokens,
+        )
+
+    def ground(self) -> Ground:
+        """What the degrade ladder starts from."""
+        return Ground(self.buffer, self.tokens, self.limits, self.projection.outside, self._count)
+
+    def counted(self, view: View | None) -> int:
+        """The tokenizer's count of what is sent, 0 when it was not counted exactly."""
+        if not self.projection.exact:
+            return 0
+        if view is None:
+            return self.projection.counted
+        return int(view.tokens / self.ratio) + self.parts.system_tokens + self.parts.tools_tokens
+
+    def _count(self, message: Message) -> int:
+        entry = read([message], self.buffer.dialect).entries[0]
+        return scaled(self.meter.tokens(entry), self.ratio)

@@ -1,0 +1,75 @@
+"""What `prepare` gives back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ebbtide_core.contract.record import SummaryRecord
+from ebbtide_core.decide import Action, Reason
+from ebbtide_core.dialects.base import Message
+from ebbtide_core.lineage.chain import Position
+from ebbtide_core.lineage.issues import Issue
+from ebbtide_core.views.view import Omitted, Rung
+
+
+@dataclass(frozen=True, slots=True)
+class Swapped:
+    """A record that this turn put into the buffer, for hosts that store the swap as an event.
+
+    `carried` are the indices, in `turn.buffer`, of messages that outlived the position. `removed` is the
+    number of messages that the summary message replaces.
+    """
+
+    version: int
+    position: Position
+    summary_message: Message
+    carried: tuple[int, ...]
+    removed: int
+    record: SummaryRecord = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a turn did and why; sizes in tokens of the model, times in seconds.
+
+    `projected` is the request as it came, `sent` the request as it goes out; `exact` is False while a cheap
+    bound sufficed. `claim` is the last answer to a claim that the background work reported. `faults` are what
+    it or the store failed at since the last turn. `issues` are oddities of the messages, let through.
+    `notice` is a sentence for people, "" when there is nothing to tell.
+    """
+
+    turn: int
+    action: Action
+    reason: Reason
+    projected: int
+    sent: int
+    exact: bool
+    context_window: int
+    soft: int
+    hard: int
+    degraded: bool = False
+    rung: Rung | None = None
+    omitted: tuple[Omitted, ...] = ()
+    version: int = 0
+    enough: bool = True
+    claim: str = ""
+    faults: tuple[str, ...] = ()
+    issues: tuple[Issue, ...] = ()
+    waited: float = 0.0
+    elapsed: float = 0.0
+    notice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One prepared turn: send `messages`, keep `buffer`, read `report`.
+
+    `buffer` differs from what was passed only by a swap; `messages` may leave things out, which the report
+    declares.
+    """
+
+    messages: list[Any]
+    buffer: list[Any]
+    report: Report
+    swap: Swapped | None = None

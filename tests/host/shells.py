@@ -1,0 +1,96 @@
+"""Both shells behind one face, so that each test of a host runs over the sync and the async API."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Protocol
+
+from ebbtide import AsyncPool, AsyncSession, Policy, Pool, Session, Turn
+from ebbtide_core.store.client import StoreStats
+
+
+class Shell(Protocol):
+    """One session on one pool."""
+
+    def prepare(self, messages: list[Any], **request: Any) -> Turn:
+        """Prepare a turn."""
+
+    def observe(self, usage: Any) -> None:
+        """Calibrate."""
+
+    def reset(self) -> None:
+        """Begin anew."""
+
+    def flush(self) -> bool:
+        """Wait for the background work."""
+
+    def close(self) -> None:
+        """Close session and pool."""
+
+    @property
+    def stats(self) -> StoreStats:
+        """What the turns' store client has sent."""
+
+
+class SyncShell:
+    """The sync API."""
+
+    def __init__(self, broker: str, state: str | None, session: dict[str, Any], **pool: Any) -> None:
+        self._pool = Pool(broker, state, **pool)
+        self._session: Session = self._pool.session(**session)
+
+    def prepare(self, messages: list[Any], **request: Any) -> Turn:
+        return self._session.prepare(messages, **request)
+
+    def observe(self, usage: Any) -> None:
+        self._session.observe(usage)
+
+    def reset(self) -> None:
+        self._session.reset()
+
+    def flush(self) -> bool:
+        return self._pool.flush()
+
+    def close(self) -> None:
+        self._session.close()
+        self._pool.close()
+
+    @property
+    def stats(self) -> StoreStats:
+        return self._pool._store.stats
+
+
+class AsyncShell:
+    """The async API on an event loop of its own."""
+
+    def __init__(self, broker: str, state: str | None, session: dict[str, Any], **pool: Any) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._pool = AsyncPool(broker, state, **pool)
+        self._session: AsyncSession = self._pool.session(**session)
+
+    def prepare(self, messages: list[Any], **request: Any) -> Turn:
+        return self._loop.run_until_complete(self._session.prepare(messages, **request))
+
+    def observe(self, usage: Any) -> None:
+        self._session.observe(usage)
+
+    def reset(self) -> None:
+        self._loop.run_until_complete(self._session.reset())
+
+    def flush(self) -> bool:
+        return self._loop.run_until_complete(self._pool.flush())
+
+    def close(self) -> None:
+        self._session.close()
+        self._loop.run_until_complete(self._pool.close())
+        self._loop.close()
+
+    @property
+    def stats(self) -> StoreStats:
+        return self._pool._store.stats
+
+
+SHELLS: dict[str, type[SyncShell | AsyncShell]] = {"sync": SyncShell, "async": AsyncShell}
+
+SMALL = Policy(wait_budget=0.0)
+"""A policy for small windows, in which a turn at hard doesn't wait."""
