@@ -1,0 +1,1 @@
+"""Ebbtide's metrics in Prometheus form."""

@@ -1,0 +1,28 @@
+"""The configuration page tells every policy setting with its default and meaning."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ebbtide_core.policy import Mode, Policy
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
+
+
+def shown(default: Any) -> str:
+    """Return a default as the page writes it."""
+    if default is None:
+        return "derived"
+    if isinstance(default, Mode):
+        return f"`{default.value}`"
+    return '""' if default == "" else f"{default:,.12g}"
+
+
+@pytest.mark.parametrize("name", sorted(Policy.model_fields))
+def test_every_policy_setting_is_on_the_page(name: str) -> None:
+    """The page has a row with the setting's name, default and description."""
+    field = Policy.model_fields[name]
+    assert f"| `{name}` | {shown(field.default)} | {field.description} |" in PAGE.read_text()
