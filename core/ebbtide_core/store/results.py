@@ -126,7 +126,7 @@ class TakeStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TakeResult:
-    """`dropped`: jobs that waited past `max_queue_age`, to be settled neutral by the taker. `waited`: seconds."""
+    """`dropped`: jobs that waited past `max_queue_age`, to settle neutral. `waited`: seconds."""
 
     status: TakeStatus
     job: Job | None = None

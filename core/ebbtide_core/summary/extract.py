@@ -10,6 +10,7 @@ from typing import Final
 from ebbtide_core.dialects.base import Block, BlockKind
 from ebbtide_core.jsonio import well_formed
 from ebbtide_core.summary import cues
+from ebbtide_core.summary.caps import best
 from ebbtide_core.summary.failures import failures
 from ebbtide_core.summary.files import in_command, touched
 from ebbtide_core.summary.identifiers import Identifier, Voice, identifiers
@@ -22,6 +23,8 @@ from ebbtide_core.summary.text import clipped
 MAX_CALL_CHARS: Final = 200
 MAX_RULES: Final = 50
 MAX_SENTENCES: Final = 4
+"""Rules taken of one message, and sentences of each other kind."""
+
 _MAX_VALUE_CHARS: Final = 2_000
 
 
@@ -82,8 +85,15 @@ def _text(message: SourceMessage) -> str:
     return well_formed("\n".join(block.text for block in message.of_kind(BlockKind.TEXT)))
 
 
-def _chosen(said: Sequence[Sentence], test: Callable[[Sentence], object], limit: int) -> tuple[str, ...]:
-    return tuple([sentence.text for sentence in said if test(sentence)][-limit:])
+def _chosen(
+    field: str, said: Sequence[Sentence], test: Callable[[Sentence], object], limit: int = MAX_SENTENCES
+) -> tuple[str, ...]:
+    """Return the sentences that pass, as far as the limit goes those most worth keeping in the list `field`."""
+    return best(field, tuple(sentence.text for sentence in said if test(sentence)), limit)
+
+
+def _asks(sentence: Sentence) -> bool:
+    return sentence.asks
 
 
 def _results(message: SourceMessage) -> Findings:
@@ -111,8 +121,8 @@ def _user(message: SourceMessage) -> Findings:
         says=True,
         request="" if kind else text,
         nudge=kind,
-        rules=_chosen(said, cues.rule, MAX_RULES),
-        questions=_chosen(said, lambda s: s.asks, MAX_SENTENCES),
+        rules=_chosen("user_constraints", said, cues.rule, MAX_RULES),
+        questions=_chosen("pending_questions", said, _asks),
         named=(*results.named, (Voice.USER, tuple(identifiers(text)))),
     )
 
@@ -135,10 +145,10 @@ def _assistant(message: SourceMessage) -> Findings:
         results,
         speaker=Speaker.ASSISTANT,
         says=bool(text.strip()),
-        decisions=_chosen(said, cues.decision, MAX_SENTENCES),
-        completed=_chosen(said, cues.completion, MAX_SENTENCES),
-        intentions=_chosen(said, cues.intention, MAX_SENTENCES),
-        questions=_chosen(said, lambda s: s.asks, MAX_SENTENCES),
+        decisions=_chosen("decisions", said, cues.decision),
+        completed=_chosen("completed", said, cues.completion),
+        intentions=_chosen("next_steps", said, cues.intention),
+        questions=_chosen("pending_questions", said, _asks),
         files=tuple(_files(text, blocks)),
         named=(
             *results.named,

@@ -57,7 +57,7 @@ class _Story:
         """Pair a result with the nearest open call of its id."""
         nearest = self.open.get(call_id)
         if nearest:
-            nearest.pop(0)
+            nearest.pop()
 
     def _go_on(self) -> None:
         self.state = RequestState.OPEN
