@@ -88,7 +88,7 @@ def _text(message: SourceMessage) -> str:
 def _chosen(
     field: str, said: Sequence[Sentence], test: Callable[[Sentence], object], limit: int = MAX_SENTENCES
 ) -> tuple[str, ...]:
-    """Return the sentences that pass, as far as the limit goes those most worth keeping in the list `field`."""
+    """Return the sentences that pass; of more than `limit` those most worth keeping in the list `field`."""
     return best(field, tuple(sentence.text for sentence in said if test(sentence)), limit)
 
 

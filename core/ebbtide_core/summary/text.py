@@ -32,7 +32,7 @@ def _joined(text: str, index: int) -> bool:
         return True
     if _JOINER in (before, after) or _extends(after):
         return True
-    return _regional(before) and _regional(after) and True
+    return _regional(before) and _regional(after) and _regional_run(text, index) % 2 == 1
 
 
 def _extends(char: str) -> bool:
