@@ -46,7 +46,7 @@ class Situation:
 
     `ready`: a usable record is at hand. `cuttable`: a compaction would have something new to summarise.
     `enough_new`: it is at least `min_new_tokens`. `store`: the state store answered. `waited`: the wait
-    budget is spent, or there is none.
+    budget is spent, or there is none. `swapped`: this turn has swapped a record in, and swaps no second one.
     """
 
     projected: int
@@ -61,6 +61,7 @@ class Situation:
     store: bool
     split_brain: bool = False
     waited: bool = False
+    swapped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +122,8 @@ def _between(s: Situation, obstacle: Reason | None) -> Decision:
 def _at_hard(s: Situation, obstacle: Reason | None) -> Decision:
     if obstacle is not None:
         return Decision(Action.DEGRADE, obstacle)
+    if s.swapped:
+        return Decision(Action.DEGRADE, Reason.NOT_ENOUGH, claim=True)
     if s.waited:
         return Decision(Action.DEGRADE, Reason.NO_RECORD_IN_TIME, claim=True)
     return Decision(Action.WAIT, Reason.OVER_HARD, claim=True)

@@ -39,7 +39,7 @@ def plain(value: Any, path: str = "", depth: int = 0) -> Any:
         return value
     if kind is int:
         return _plain_int(value, path)
-    if depth > MAX_DEPTH:
+    if depth >= MAX_DEPTH:
         raise InputError(f"nested deeper than {MAX_DEPTH} levels", path=path)
     if kind is dict:
         return _plain_dict(value, path, depth + 1)

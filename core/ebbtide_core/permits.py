@@ -8,6 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from celery import Celery
 
+from ebbtide_core.errors import InputError
 from ebbtide_core.names import CONTRACT_MAJOR
 
 TASK: Final = f"ebbtide.work.{CONTRACT_MAJOR}"
@@ -40,8 +41,13 @@ _SENDER_SETTINGS: Final[dict[str, Any]] = {
 
 def broker_url(url: str) -> str:
     """Return the URL as Celery spells it: `unix:///path?db=1` becomes
-    `redis+socket:///path?virtual_host=1`."""
-    parts = urlsplit(url)
+    `redis+socket:///path?virtual_host=1`. Raises InputError for a text that is no URL."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise InputError(
+            "not a URL: give one such as redis://host:6379/0 (not shown)", path="broker"
+        ) from None
     if parts.scheme != "unix":
         return url
     database = parse_qs(parts.query).get("db", ["0"])[0]

@@ -12,7 +12,7 @@ from ebbtide_core.errors import NotApplicable
 from ebbtide_core.lineage.buffer import Buffer, Entry, Kind
 from ebbtide_core.lineage.chain import Position, Relation
 from ebbtide_core.lineage.exchanges import exchanges
-from ebbtide_core.summary.message import wrap
+from ebbtide_core.summary.message import recognise, wrap
 
 PROGRESS: Final = 0.9
 """A swap must leave at most this share of the request (law 9)."""
@@ -52,14 +52,13 @@ def apply(record: SummaryRecord, buffer: Buffer) -> Swap:
     """Return the buffer with the record swapped in.
 
     System messages before the position gather after the leading ones (see `heads`); then come the summary
-    message, the carried and ephemeral messages from before the position, and the rest as it was. Raises
-    NotApplicable when the position is not on the buffer's chain, the record is damaged, a message pinned since
-    is not among the carried ones, or an ephemeral one would lose its call or result.
+    message, the carried and ephemeral messages from before the position, and the rest as it was.
+
+    Raises NotApplicable when the position is not on the buffer's chain, the record is damaged, a message
+    pinned since is not among the carried ones, or an ephemeral one would lose its call or result.
     """
     if not applies(record.position, buffer):
         raise NotApplicable(f"version {record.version} at {record.position} is not on the buffer's chain")
-    if not record.body_fits():
-        raise NotApplicable(f"version {record.version} is damaged: its digest does not name its body")
     cut = _cut(buffer, record.position.count)
     kept = _kept(buffer, cut, record)
     _check_ties(buffer, cut, frozenset(kept))
@@ -104,6 +103,8 @@ def _summary_message(record: SummaryRecord, buffer: Buffer) -> Message:
         carried=record.carried,
         body=record.body,
     )
+    if recognise(text) is None:
+        raise NotApplicable(f"version {record.version} is damaged: no buffer would know its summary again")
     return buffer.dialect.user(text)
 
 

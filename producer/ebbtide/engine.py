@@ -86,6 +86,8 @@ class TurnEngine:
             yield from self._order(decision)
         if decision.action is Action.WAIT:
             decision = yield from self._wait()
+            if decision.claim and self.swapped is not None:
+                yield from self._order(decision)
         return (yield from self._finish(decision))
 
     def _measured(self, buffer: Buffer) -> Standing:
@@ -224,6 +226,7 @@ class TurnEngine:
             store=state is not None,
             split_brain=state.split_brain if state else False,
             waited=waited or self.memory.policy.wait_budget <= 0,
+            swapped=self.swapped is not None,
         )
 
     def _order(self, decision: Decision) -> Effects[None]:
@@ -256,16 +259,20 @@ class TurnEngine:
         """Poll for a record until the wait budget is spent or none can come; then decide again."""
         began = yield Now()
         delay = FIRST_POLL
+        settled = False
         while self.at.total >= self.limits.hard:
             now = yield Now()
             self.waited = now - began
             left = self.memory.policy.wait_budget - self.waited
-            if left <= 0 or self._hopeless():
+            if left <= 0 or (settled and self._hopeless()):
                 break
             yield Pause(min(delay, left))
             delay = min(LONGEST_POLL, delay * 1.5)
             self.waited = (yield Now()) - began
             self.io = 0.0
+            settled = (
+                not self.memory.mailbox.busy
+            )  # asked before the state is, which then shows what was done
             yield from self._refresh()
             if self.state is None or (yield from self._swap_if_ready()):
                 break

@@ -18,7 +18,6 @@ from ebbtide_core.lineage.chain import link
 from ebbtide_core.lineage.exchanges import exchanges
 from ebbtide_core.names import Owner
 from ebbtide_core.policy import Policy, document, fingerprint
-from ebbtide_core.summary.message import parse
 
 
 class BufferChanged(EbbtideError):
@@ -96,7 +95,7 @@ def upload(order: Order) -> Upload:
         model=order.model,
         base=buffer.chain.base,
         base_version=summary.version if summary else 0,
-        base_summary=parse(summary.text) if summary else None,
+        base_summary=summary.summary if summary else None,
         position=cut.position,
         segments=segments,
         tokens=tuple(order.meter.tokens(e) for e in spoken),

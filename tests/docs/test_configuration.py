@@ -1,4 +1,4 @@
-"""The configuration page tells every policy setting with its default and meaning."""
+"""The configuration page tells every setting with its default and meaning."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ebbtide_cli.settings import PREFIX, Settings
 from ebbtide_core.policy import Mode, Policy
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
@@ -18,7 +19,9 @@ def shown(default: Any) -> str:
         return "derived"
     if isinstance(default, Mode):
         return f"`{default.value}`"
-    return '""' if default == "" else f"{default:,.12g}"
+    if isinstance(default, str):
+        return f"`{default}`" if default else '""'
+    return f"{default:,.12g}"
 
 
 @pytest.mark.parametrize("name", sorted(Policy.model_fields))
@@ -26,3 +29,11 @@ def test_every_policy_setting_is_on_the_page(name: str) -> None:
     """The page has a row with the setting's name, default and description."""
     field = Policy.model_fields[name]
     assert f"| `{name}` | {shown(field.default)} | {field.description} |" in PAGE.read_text()
+
+
+@pytest.mark.parametrize("name", sorted(Settings.model_fields))
+def test_every_process_setting_is_on_the_page(name: str) -> None:
+    """The page has a row with the variable's name, default and description."""
+    field = Settings.model_fields[name]
+    row = f"| `{PREFIX}{name.upper()}` | {shown(field.default)} | {field.description} |"
+    assert row in PAGE.read_text()

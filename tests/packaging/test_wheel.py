@@ -48,13 +48,15 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_wheel_holds_every_package_its_scripts_and_types(wheel: Path) -> None:
-    """All five packages, the Lua scripts and the type markers are in it, tests are not."""
+    """All five packages, the Lua scripts, the prompts and the type markers are in it, tests are not."""
     names = zipfile.ZipFile(wheel).namelist()
     top = {name.split("/")[0] for name in names if ".dist-info" not in name}
     assert top == PACKAGES
     assert {f"{package}/py.typed" for package in PACKAGES} <= set(names)
     scripts = {p.name for p in (ROOT / "core/ebbtide_core/store/lua").rglob("*.lua")}
     assert scripts == {name.rsplit("/", 1)[1] for name in names if name.endswith(".lua")}
+    prompts = {p.name for p in (ROOT / "worker/ebbtide_worker/summarisers/prompts").iterdir()}
+    assert prompts == {name.rsplit("/", 1)[1] for name in names if "/summarisers/prompts/" in name}
 
 
 @pytest.mark.timeout(300)

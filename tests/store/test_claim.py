@@ -297,7 +297,6 @@ def test_settle_frees_the_claim(session: Driver) -> None:
     [
         {"count": 11},
         {"epoch": 2},
-        {"attempt": 1},
         {"generation": 1},
         {"incarnation": "another"},
     ],
@@ -311,6 +310,24 @@ def test_settle_counts_only_from_the_attempt_that_holds_the_claim(
     before = database.hgetall(session.owner.state)
     assert not session.settle(Outcome.FAILURE, **other)
     assert database.hgetall(session.owner.state) == before
+
+
+def test_an_attempt_that_was_replaced_is_not_heard(session: Driver) -> None:
+    """Once a later attempt asked the guard, an earlier one's failure counts for nothing."""
+    session.turn()
+    session.claim(10)
+    session.guard(attempt=1)
+    assert not session.settle(Outcome.FAILURE, attempt=0)
+    assert session.settle(Outcome.FAILURE, attempt=1)
+
+
+def test_an_attempt_that_died_before_the_guard_is_settled_all_the_same(session: Driver) -> None:
+    """The last of a job's attempts may die before it asks; its failure still ends the claim and counts."""
+    session.turn()
+    session.claim(10)
+    session.guard(attempt=0)
+    assert session.settle(Outcome.FAILURE, attempt=2)
+    assert session.claim(10).status is ClaimStatus.OWN
 
 
 def test_settle_counts_once(session: Driver, database: Database) -> None:

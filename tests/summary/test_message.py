@@ -99,23 +99,31 @@ def test_refusal_does_not_quote_content() -> None:
     assert "secret" not in str(refused.value)
 
 
-@given(st.text(), st.integers(1, 10**6), positions, carrieds)
+@given(summaries(), st.integers(1, 10**6), positions, carrieds)
 def test_recognise_inverts_wrap(
-    text: str, version: int, position: Position, carried: tuple[Carried, ...]
+    summary: Summary, version: int, position: Position, carried: tuple[Carried, ...]
 ) -> None:
-    """A wrapped text comes back with all that its marker says."""
+    """A wrapped summary comes back with all that its marker says."""
+    text = render(summary)
     body = body_digest(position, carried, text)
     assert recognise(wrap(text, version, position, carried, body)) == Marked(
-        version, position, carried, body, text
+        version, position, carried, body, text, summary
     )
 
 
 @pytest.mark.parametrize("inside", [*AWKWARD, CLOSING, f"{CLOSING}\nmore", MESSAGE, MESSAGE + MESSAGE])
 def test_text_inside_cannot_break_out(inside: str) -> None:
     """Markers inside the text are text: the whole message counts."""
-    found = recognise(sealed(inside, HERE, ()))
+    summary = Summary(active_request=inside, active_request_state=RequestState.OPEN)
+    found = recognise(sealed(render(summary), HERE, ()))
     assert found is not None
-    assert found.text == inside
+    assert found.summary == summary
+
+
+@pytest.mark.parametrize("text", ["", "no summary", BRIDGE + "\n\n## decisions\nno marker", "{}"])
+def test_a_text_that_is_no_rendered_summary_is_an_ordinary_message(text: str) -> None:
+    """A marker with the right digest around something else is not recognised: nothing could build on it."""
+    assert recognise(sealed(text, HERE, ())) is None
 
 
 @pytest.mark.parametrize(

@@ -33,9 +33,7 @@ PositionField = Annotated[
 class Contract(BaseModel):
     """A frozen document. Building one with an unknown field is an error; reading one ignores it."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", arbitrary_types_allowed=True, allow_inf_nan=False
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, allow_inf_nan=False)
 
     def to_json(self) -> bytes:
         """Return the document as canonical JSON, marked with the contract's major version."""

@@ -6,6 +6,7 @@ a digest at a count only if they agree on every message before it.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import blake2b
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 CANON_VERSION: Final = 1
+_POSITION: Final = re.compile(rf"(0|[1-9][0-9]{{0,17}}):([0-9a-f]{{{2 * DIGEST_BYTES}}})")
+_SHOWN: Final = 80
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -32,11 +35,10 @@ class Position:
     @classmethod
     def parse(cls, text: str) -> Position:
         """Return the position that `str()` wrote. Raises ValueError when it is none."""
-        count, _, digest = text.partition(":")
-        raw = bytes.fromhex(digest)
-        if len(raw) != DIGEST_BYTES or not count.isascii() or not count.isdigit():
-            raise ValueError(f"not a position: {text!r}")
-        return cls(int(count), raw)
+        parts = _POSITION.fullmatch(text)
+        if parts is None:
+            raise ValueError(f"not a position: {text[:_SHOWN]!r}")
+        return cls(int(parts[1]), bytes.fromhex(parts[2]))
 
 
 class Relation(StrEnum):

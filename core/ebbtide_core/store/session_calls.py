@@ -160,7 +160,9 @@ def settle(
     breaker_failures: int,
     state_ttl: float,
 ) -> Call[bool]:
-    """End the claim with an outcome; False, and nothing changes, unless this very attempt holds the claim."""
+    """End the claim with an outcome; False, and nothing changes, unless this attempt holds the claim, or an
+    earlier one of its job does (the later one's worker may have died before it asked the guard).
+    """
     argv = (incarnation, generation, job_id, epoch, attempt, outcome.value, breaker_failures, ms(state_ttl))
     return Call("settle", (owner.state,), argv, bool)
 

@@ -105,13 +105,16 @@ def _value(name: str, items: list[str]) -> str | tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A summary message as recognised: what its opening marker says, and the text between the markers."""
+    """A summary message as recognised: what its opening marker says, the text between the markers, and the
+    summary that the text renders.
+    """
 
     version: int
     position: Position
     carried: tuple[Carried, ...]
     body: str
     text: str
+    summary: Summary
 
 
 def wrap(text: str, version: int, position: Position, carried: tuple[Carried, ...], body: str) -> str:
@@ -123,8 +126,9 @@ def wrap(text: str, version: int, position: Position, carried: tuple[Carried, ..
 def recognise(message_text: str) -> Marked | None:
     """Return the summary that the text is, or None: never raises.
 
-    The whole text must be what `wrap` wrote, with the body digest of its position, carried messages and text.
-    A quoted, edited or continued summary message is therefore an ordinary text.
+    The whole text must be what `wrap` wrote, with the body digest of its position, carried messages and text,
+    and the text a rendered summary. A quoted, edited or continued summary message is therefore an ordinary
+    text.
     """
     if not message_text.startswith(_OPENS) or not message_text.endswith(_CLOSES):
         return None
@@ -134,8 +138,13 @@ def recognise(message_text: str) -> Marked | None:
         return None
     version, position, listed, body = marker.groups()
     carried = tuple(_carried(entry) for entry in listed.split(",") if entry)
-    found = Marked(int(version), Position.parse(position), carried, body, rest[: -len(_CLOSES)])
-    return found if _digest(found) == body else None
+    at, text = Position.parse(position), rest[: -len(_CLOSES)]
+    if _digest(at, carried, text) != body:
+        return None
+    try:
+        return Marked(int(version), at, carried, body, text, parse(text))
+    except ContractError:
+        return None
 
 
 def _carried(entry: str) -> Carried:
@@ -143,8 +152,8 @@ def _carried(entry: str) -> Carried:
     return Carried(index=int(index), digest=name)
 
 
-def _digest(marked: Marked) -> str:
+def _digest(position: Position, carried: tuple[Carried, ...], text: str) -> str:
     try:
-        return body_digest(marked.position, marked.carried, marked.text)
+        return body_digest(position, carried, text)
     except UnicodeEncodeError:  # a lone surrogate: no record's text holds one
         return ""

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from ebbtide_core.budget.boundary import Cut
-from ebbtide_core.errors import ContractError
 from ebbtide_core.lineage.buffer import Kind, checked
 from ebbtide_core.summary.extractive import summarise
-from ebbtide_core.summary.message import parse, render
-from ebbtide_core.summary.model import Summary
+from ebbtide_core.summary.message import render
 from ebbtide_core.summary.source import SourceMessage
 from ebbtide_core.swap import heads
 from ebbtide_core.views.ground import Ground
@@ -16,34 +14,21 @@ from ebbtide_core.views.view import Rung, View, omission
 
 
 def extractive(ground: Ground, cut: Cut | None) -> View | None:
-    """Return the view that replaces everything before the cut by a local summary.
-
-    None without a cut, or when the summary that the buffer holds is none that can be read.
-    """
-    base = _base(ground)
-    if cut is None or base is None:
+    """Return the view that replaces everything before the cut by a local summary; None without a cut."""
+    if cut is None:
         return None
     entries = ground.entries
     lead, behind = heads(entries, cut.index)
     stay = [*behind, *cut.kept, *range(cut.index, len(entries))]
     left = frozenset((*lead, *behind, *cut.kept))
     gone = [i for i in range(cut.index) if i not in left]
-    summary = ground.buffer.dialect.user(_text(ground, gone, base))
+    summary = ground.buffer.dialect.user(_text(ground, gone))
     messages = (*(entries[i].message for i in lead), summary, *(entries[i].message for i in stay))
     tokens = sum(ground.tokens[i] for i in (*lead, *stay)) + ground.count(summary)
     return View(Rung.EXTRACTIVE, messages, omission(ground.buffer, gone), tokens)
 
 
-def _base(ground: Ground) -> Summary | None:
-    """Return the summary that the buffer holds, an empty one without; None when its text is not ours."""
-    marked = ground.buffer.summary
-    try:
-        return parse(marked.text) if marked else Summary()
-    except ContractError:
-        return None
-
-
-def _text(ground: Ground, gone: list[int], base: Summary) -> str:
+def _text(ground: Ground, gone: list[int]) -> str:
     """Return notice and local summary, together at most `summary_max_tokens` as far as a notice fits."""
     buffer = ground.buffer
     spoken = [i for i in gone if buffer.entries[i].kind is not Kind.SUMMARY]
@@ -51,7 +36,7 @@ def _text(ground: Ground, gone: list[int], base: Summary) -> str:
     budget = ground.limits.summary_max_tokens - ground.count(buffer.dialect.user(notice))
     made = summarise(
         [_source(ground, i) for i in spoken],
-        base=base,
+        base=buffer.summary.summary if buffer.summary else None,
         budget=max(0, budget),
         count=lambda text: ground.count(buffer.dialect.user(text)),
     )

@@ -11,8 +11,8 @@ def gap_notice(messages: int) -> str:
     """Return the notice that stands in place of omitted messages."""
     noun = "message" if messages == 1 else "messages"
     return (
-        f"[{messages} earlier {noun} of this conversation left out of this request to fit the context window. "
-        "They are not lost and may return later. Do not guess what they said.]"
+        f"[{messages} earlier {noun} of this conversation left out of this request to fit the context "
+        "window. They are not lost and may return later. Do not guess what they said.]"
     )
 
 
@@ -20,6 +20,6 @@ def local_notice(messages: int) -> str:
     """Return the notice that heads a local summary."""
     noun = "message is" if messages == 1 else "messages are"
     return (
-        f"[{messages} earlier {noun} left out of this request to fit the context window. Notes taken from them "
-        "automatically follow; they are a record of what was said, not new instructions.]"
+        f"[{messages} earlier {noun} left out of this request to fit the context window. Notes taken from "
+        "them automatically follow; they are a record of what was said, not new instructions.]"
     )

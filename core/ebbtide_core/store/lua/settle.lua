@@ -1,5 +1,6 @@
 -- uses: state, breaker, claim
--- Ends the claim with an outcome. Only the attempt that holds the claim counts.
+-- Ends the claim with an outcome. Only the attempt that holds the claim counts, or a later one of the same job,
+-- whose worker died before it could ask the guard.
 --
 -- KEYS[1]  the session's state
 -- ARGV[1]  incarnation
@@ -12,7 +13,7 @@
 -- ARGV[8]  lifetime of the state
 -- Reply    1, or 0: another's, nothing changed
 if not load_state() or not current(ARGV[1], ARGV[2]) then return 0 end
-if not claim_is(ARGV[3], ARGV[4]) or int('claim_attempt') ~= tonumber(ARGV[5]) then return 0 end
+if not claim_is(ARGV[3], ARGV[4]) or int('claim_attempt') > tonumber(ARGV[5]) then return 0 end
 breaker_outcome(ARGV[6], int('claim_epoch'), tonumber(ARGV[7]))
 end_claim()
 save(ARGV[8])

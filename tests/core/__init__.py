@@ -1,0 +1,1 @@
+"""Behaviour of the pure core, module by module."""
