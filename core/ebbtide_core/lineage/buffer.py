@@ -159,6 +159,7 @@ class _Reader:
         self._summary = known.summary
         self._opened = known.opened
         self._awaited = known.awaited
+        self._met = 0
         self._index = -1
         self._issues = list(known.issues)
         self._pairing = Pairing(known.pairing)
@@ -172,7 +173,7 @@ class _Reader:
             chain=Chain(self._base, tuple(self._digests)),
             summary=self._summary,
             opened=self._opened,
-            awaited=self._awaited,
+            awaited=self._awaited[self._met :],
             issues=tuple(self._issues),
             pairing=self._pairing,
             size=self._size,
@@ -230,12 +231,12 @@ class _Reader:
     def _is_carried(self, name: str) -> bool:
         """A carried message that the host took out is passed over; the first spoken one ends the carried
         run."""
-        for at, carried in enumerate(self._awaited):
-            if carried.digest == name:
-                self._index = carried.index
-                self._awaited = self._awaited[at + 1 :]
+        for at in range(self._met, len(self._awaited)):
+            if self._awaited[at].digest == name:
+                self._index = self._awaited[at].index
+                self._met = at + 1
                 return True
-        self._awaited = ()
+        self._awaited, self._met = (), 0
         return False
 
     def _entry(

@@ -1,0 +1,1 @@
+"""`ebbtide demo`: a long coding session, written here, replayed through an embedded pool."""

@@ -1,0 +1,1 @@
+"""`ebbtide doctor`: looks at everything a pool needs, and says what to do."""

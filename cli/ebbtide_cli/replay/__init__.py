@@ -1,0 +1,1 @@
+"""`ebbtide replay`: drives hosts over recorded transcripts and accounts for every turn."""

@@ -1,0 +1,126 @@
+"""Carries a replay out: read, open a pool, drive, show, write."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import typer
+from pydantic import ValidationError
+from rich.console import Console
+
+from ebbtide_cli.replay.drive import NEUTRAL_MODEL
+from ebbtide_cli.replay.pool import urls_of_pool
+from ebbtide_cli.replay.reader import read_files
+from ebbtide_cli.replay.report import STDOUT, write_report
+from ebbtide_cli.replay.rig import rigged
+from ebbtide_cli.replay.run import Options, Replay, Result
+from ebbtide_cli.replay.shell import commanded
+from ebbtide_cli.replay.swaps import SwapsFile
+from ebbtide_cli.replay.transcript import Fault, Transcript
+from ebbtide_cli.replay.view import PlainView, ProgressView, problem_line, show_result
+from ebbtide_cli.settings import EXTRACTIVE, Settings
+from ebbtide_core.errors import InputError
+from ebbtide_core.names import checked_name
+from ebbtide_core.policy import Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The flags that say how transcripts are replayed; None: the documented default."""
+
+    context_window: int
+    soft: float | None = None
+    hard: float | None = None
+    keep_recent_tokens: int | None = None
+    max_tokens: int | None = None
+    model: str | None = None
+    jobs: int = 8
+    pace: float = 0.05
+
+    def options(self, summariser: str) -> Options:
+        """Return the options of a replay. Raises BadParameter for figures that go not together."""
+        given: dict[str, Any] = {
+            "soft": self.soft,
+            "hard": self.hard,
+            "keep_recent_tokens": self.keep_recent_tokens,
+        }
+        try:
+            policy = Policy(summariser=summariser, **{k: v for k, v in given.items() if v is not None})
+            model = checked_name(self.model, "model") if self.model else NEUTRAL_MODEL
+        except ValidationError as error:
+            wrong = (e["msg"] for e in error.errors(include_url=False))
+            raise typer.BadParameter("; ".join(wrong)) from None
+        except InputError as error:
+            raise typer.BadParameter(str(error)) from None
+        return Options(
+            context_window=self.context_window,
+            policy=policy,
+            tenant=f"replay-{secrets.token_hex(6)}",
+            max_tokens=self.max_tokens,
+            model=model,
+            jobs=self.jobs,
+            pace=self.pace,
+        )
+
+
+def replay(
+    files: Sequence[Path],
+    wanted: Wanted,
+    settings: Settings,
+    *,
+    json_file: Path | None,
+    swaps_out: Path | None,
+) -> None:
+    """Replay the files and show what happened. Ends the command with its exit code."""
+    settings = _with_summariser(settings)
+    options = wanted.options(settings.summariser)
+    console = Console(stderr=json_file == STDOUT, highlight=False)
+    with commanded(console):
+        result = _replayed(files, options, settings, console, swaps_out)
+        if json_file is not None:
+            write_report(result, json_file)
+    raise typer.Exit(exit_code(result))
+
+
+def _with_summariser(settings: Settings) -> Settings:
+    """A pool for itself summarises without a model unless told otherwise; a given pool as its workers do."""
+    if settings.summariser or settings.given_urls:
+        return settings
+    return settings.model_copy(update={"summariser": EXTRACTIVE})
+
+
+def _replayed(
+    files: Sequence[Path], options: Options, settings: Settings, console: Console, swaps_out: Path | None
+) -> Result:
+    found = read_files(files)
+    for problem in found.problems:
+        console.print(problem_line(problem), soft_wrap=True)
+    if not found.transcripts:
+        console.print("Nothing to replay.")
+        return Result((), found.problems)
+    with ExitStack() as stack:
+        swaps = stack.enter_context(SwapsFile(swaps_out)) if swaps_out else None
+        state, broker = stack.enter_context(urls_of_pool(settings, console))
+        rig = stack.enter_context(rigged(state, broker, options.policy))
+        view = _view(console, found.transcripts)
+        stack.enter_context(view)
+        driven = Replay(rig, options, view, swaps).run(found.transcripts)
+    result = replace(driven, problems=(*found.problems, *driven.problems))
+    show_result(console, result)
+    return result
+
+
+def _view(console: Console, transcripts: Sequence[Transcript]) -> PlainView | ProgressView:
+    return ProgressView(console, transcripts) if console.is_terminal else PlainView(console, transcripts)
+
+
+def exit_code(result: Result) -> int:
+    """Return 1 when nothing was replayed, or something is wrong that never may be, else 0."""
+    crashed = any(problem.kind is Fault.CRASHED for problem in result.problems)
+    wrong = sum(f.invalid_requests + f.uncovered_messages for _, f in result.sessions)
+    return int(crashed or bool(wrong) or not result.sessions)

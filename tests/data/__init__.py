@@ -1,0 +1,1 @@
+"""Real transcripts through a real pool."""

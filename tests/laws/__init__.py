@@ -1,0 +1,1 @@
+"""The laws of DESIGN as property tests over the pure core, one file a law."""

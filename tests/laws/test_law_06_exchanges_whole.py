@@ -1,0 +1,131 @@
+"""Law 6: no output holds a result without its call, or a call without its result, unless the input did."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ebbtide_cli.replay.provider_rules import new_violations
+from ebbtide_core import swap
+from ebbtide_core.contract.record import SummaryRecord
+from ebbtide_core.errors import NotApplicable
+from ebbtide_core.lineage.buffer import Buffer
+from ebbtide_core.swap import Swap
+from ebbtide_core.views.ladder import degrade
+from tests.laws.checks import calls_of, caught, results_of, said, sent_form, torn, uids
+from tests.laws.depth import law
+from tests.laws.lives import MARK, lives
+from tests.laws.world import Apply, Generation, Life, Messages, generations
+
+
+def broken_swaps(life: Life, apply: Apply = swap.apply) -> list[str]:
+    """Return what the swaps of a life tear apart, by pairing of ids and by the provider's rules."""
+    faults = []
+    for g in generations(life, apply):
+        faults += torn(g.world.fmt, g.before, g.done.messages)
+        faults += _rules(g, g.after)
+    return faults
+
+
+def _rules(g: Generation, messages: Messages) -> list[str]:
+    sent = [sent_form(m) for m in messages]
+    return [f"{rule} at {i}" for rule, i in new_violations(g.world.fmt, g.raw, sent)]
+
+
+def broken_views(life: Life) -> list[str]:
+    """Return what the rungs tear apart, of the buffer before each swap and after it."""
+    faults = []
+    for g in generations(life):
+        for kept in (g.before, g.after):
+            for view in g.world.views(g.world.read(kept)):
+                faults += [f"{view.rung}: {f}" for f in torn(g.world.fmt, kept, view.messages)]
+                faults += [f"{view.rung}: {f}" for f in _rules(g, [sent_form(m) for m in view.messages])]
+    return faults
+
+
+@law
+@given(lives())
+def test_swaps_keep_exchanges_whole(life: Life) -> None:
+    """Calls and results leave and stay together, and no rule of the provider is newly broken."""
+    assert broken_swaps(life) == []
+
+
+@law
+@given(lives())
+def test_every_rung_keeps_exchanges_whole(life: Life) -> None:
+    """The same holds for each degraded view."""
+    assert broken_views(life) == []
+
+
+@law
+@given(lives())
+def test_the_chosen_view_is_the_first_that_fits(life: Life) -> None:
+    """The ladder gives the mildest view below hard, or the smallest, and says whether the window holds it."""
+    for g in generations(life):
+        views, chosen = g.world.views(g.buffer), degrade(g.world.ground(g.buffer), g.cut)
+        room = g.world.limits.hard - g.world.outside
+        fitting = [v for v in views if v.tokens <= room]
+        assert chosen.view == (fitting[0] if fitting else min(views, key=lambda v: v.tokens))
+        assert chosen.view is not None
+        measured = sum(g.world.size(m) for m in chosen.view.messages)
+        assert chosen.view.tokens == measured
+        assert chosen.fits == (measured + g.world.outside <= g.world.limits.window or bool(fitting))
+
+
+@st.composite
+def joined_later(draw: st.DrawFn) -> tuple[Life, int]:
+    """Return a life, and where in its history an ephemeral answer to an earlier call is put in afterwards."""
+    life = draw(lives())
+    return life, draw(st.integers(0, sum(map(len, life.stages))))
+
+
+@law
+@given(joined_later())
+def test_a_record_is_refused_rather_than_tear_an_ephemeral_message_off(example: tuple[Life, int]) -> None:
+    """An ephemeral result put in before the position stays with its call: a swap keeps both or raises."""
+    life, at = example
+    for g in generations(life):
+        later = _answered(g, at)
+        try:
+            done = swap.apply(g.record, g.world.read(later))
+        except NotApplicable:
+            continue
+        assert torn(g.world.fmt, later, done.messages) == []
+
+
+def _answered(g: Generation, at: int) -> Messages:
+    """The history with one more result, of the last call before `at`, that stands outside the lineage.
+
+    What comes after the position is growth, which never makes a record stale.
+    """
+    fmt = g.world.fmt
+    border = uids(g.raw).index(uids(said(g.raw))[g.record.position.count - 1])
+    names = [name for m in g.raw[:at] for name in calls_of(fmt, m)]
+    if not names or at > border:
+        return g.raw
+    extra: dict[str, Any] = {"uid": -1, MARK: {"ephemeral": True}}
+    if fmt == "openai":
+        extra |= {"role": "tool", "tool_call_id": names[-1], "content": "late"}
+    else:
+        result = {"type": "tool_result", "tool_use_id": names[-1], "content": "late"}
+        extra |= {"role": "user", "content": [result]}
+    return [*g.raw[:at], extra, *g.raw[at:]]
+
+
+def test_the_check_sees_a_swap_that_cuts_inside_an_exchange() -> None:
+    """A swap that also takes the call after its position is caught by both judges."""
+
+    def cutting(record: SummaryRecord, buffer: Buffer) -> Swap:
+        done = swap.apply(record, buffer)
+        fmt = buffer.dialect.name
+        at = next((i for i, m in enumerate(done.messages) if calls_of(fmt, m)), None)  # type: ignore[arg-type]
+        if at is None or not any(results_of(fmt, m) for m in done.messages[at:]):  # type: ignore[arg-type]
+            return done
+        return replace(done, messages=(*done.messages[:at], *done.messages[at + 1 :]))
+
+    faults = caught(lives(), lambda life: broken_swaps(life, cutting))
+    assert any("torn apart" in f for f in faults)
+    assert any(f.startswith("result_without_call") for f in faults)
