@@ -45,7 +45,8 @@ class Situation:
     """What is known at a turn border, sizes in tokens.
 
     `ready`: a usable record is at hand. `cuttable`: a compaction would have something new to summarise.
-    `enough_new`: it is at least `min_new_tokens`. `store`: the state store answered. `waited`: the wait
+    `enough_new`: it is at least `min_new_tokens`. `pending`: a compaction of the session is under way.
+    `store`: the state store answered. `waited`: the wait
     budget is spent, or there is none. `swapped`: this turn has swapped a record in, and swaps no second one.
     """
 

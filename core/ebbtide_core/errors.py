@@ -52,7 +52,7 @@ class UnfittableRequest(EbbtideError):
         self.smallest = smallest
         self.turn = turn
         super().__init__(
-            f"the request needs {projected} tokens; the smallest view needs {smallest}, the limit is {limit}. "
+            f"the request needs {projected} tokens, its smallest view {smallest}, and the limit is {limit}. "
             "Shorten the system prompt, the tools, max_tokens or the newest message."
         )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from ebbtide_core.contract.record import RecordHeader, SummaryRecord
 from ebbtide_core.dialects.base import Message
@@ -13,9 +12,6 @@ from ebbtide_core.lineage.buffer import Buffer, Entry, Kind
 from ebbtide_core.lineage.chain import Position, Relation
 from ebbtide_core.lineage.exchanges import exchanges
 from ebbtide_core.summary.message import recognise, wrap
-
-PROGRESS: Final = 0.9
-"""A swap must leave at most this share of the request (law 9)."""
 
 
 @dataclass(frozen=True, slots=True)

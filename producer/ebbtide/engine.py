@@ -17,6 +17,7 @@ from ebbtide_core import swap as swapping
 from ebbtide_core.breaker import BreakerState
 from ebbtide_core.budget.measure import Parts
 from ebbtide_core.contract.job import Urgency
+from ebbtide_core.contract.manifest import PROGRESS
 from ebbtide_core.contract.record import RecordHeader, SummaryRecord
 from ebbtide_core.decide import Action, Decision, Reason, Situation, decide
 from ebbtide_core.dialects.base import Message
@@ -202,7 +203,7 @@ class TurnEngine:
             self.faults.append(f"record {record.version}: {error}")
             return False
         after = self._measured(read(done.messages, self.memory.dialect))
-        if after.total > swapping.PROGRESS * self.at.total:
+        if after.total > PROGRESS * self.at.total:
             return False
         self.at = after
         self.enough = after.total < self.limits.soft

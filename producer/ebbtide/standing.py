@@ -7,12 +7,12 @@ from functools import cached_property
 
 from ebbtide_core.budget.boundary import Cut, boundary
 from ebbtide_core.budget.measure import Meter, Parts, Projection, project, scaled, tokens_of
-from ebbtide_core.contract.manifest import Figures
+from ebbtide_core.contract.manifest import LEAST_SUMMARY_SHARE, PROGRESS, Figures
 from ebbtide_core.dialects.base import Message
 from ebbtide_core.lineage.buffer import Buffer, Kind, read
 from ebbtide_core.policy import Limits
 from ebbtide_core.store.results import SessionView
-from ebbtide_core.swap import PROGRESS, usable
+from ebbtide_core.swap import usable
 from ebbtide_core.views.ground import Ground
 from ebbtide_core.views.view import View
 
@@ -67,8 +67,11 @@ class Standing:
 
     @property
     def least_new(self) -> int:
-        """Tokens that a compaction must summarise to be worth a job: fewer could not make a tenth less."""
-        return max(self.limits.min_new_tokens, self.total - int(PROGRESS * self.total))
+        """Tokens that a compaction must summarise to be worth a job: `min_new_tokens`, and enough for a
+        summary that leaves a tenth less.
+        """
+        tenth = self.total - int(PROGRESS * self.total)
+        return max(self.limits.min_new_tokens, tenth + self.limits.summary_max_tokens // LEAST_SUMMARY_SHARE)
 
     def figures(self, cut: Cut) -> Figures:
         """What a worker needs to judge progress without counting."""

@@ -96,6 +96,13 @@ BATCH = [
 ]
 
 
+REMARK = [
+    user("start"),
+    assistant(call("t1")),
+    user(result("t1", is_error=True), text("and remember: port 8443")),
+]
+
+
 @pytest.mark.parametrize(
     ("messages", "dialect", "keep", "expected"),
     [
@@ -108,6 +115,16 @@ BATCH = [
         (BATCH, OPENAI, 4, 1),
         (BATCH, OPENAI, 3, 1),
         (BATCH, OPENAI, 2, 5),
+        (
+            [user("go"), assistant(call("a"), call("b")), user(result("a")), user(result("b"))],
+            ANTHROPIC,
+            1,
+            1,
+        ),
+        ([user("go"), asks("a"), asks("b"), answers("a"), answers("b"), user("and?")], OPENAI, 2, 1),
+        ([user("go"), asks("a"), asks("b"), answers("a"), answers("b"), user("and?")], OPENAI, 1, 5),
+        ([*REMARK, assistant("noted"), user("continue")], ANTHROPIC, 2, 3),
+        ([*REMARK, assistant("noted"), user("continue")], ANTHROPIC, 3, 1),
         (
             [
                 system("sys"),

@@ -8,9 +8,12 @@ from typing import Any
 
 import jsonschema
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from ebbtide_core.contract.job import After, Job, Urgency, job_id
+from ebbtide_core.contract.job import MAX_TRACE_BYTES, After, Job, Urgency, job_id
+from ebbtide_core.contract.manifest import Figures, Manifest, PolicyDocument, SegmentRef, manifest_name
 from ebbtide_core.contract.record import Carried, SummariserName, SummaryRecord, body_digest
 from ebbtide_core.contract.schema import schema, text
 from ebbtide_core.errors import ContractError
@@ -63,8 +66,32 @@ def record(**fields: Any) -> SummaryRecord:
     return SummaryRecord(**{**known, **fields})
 
 
-@pytest.mark.parametrize("document", [job(), record(carried=(Carried(index=3, digest="e" * 32),))])
-def test_a_document_comes_back_as_it_was_written(document: Job | SummaryRecord) -> None:
+MANIFEST = Manifest(
+    dialect="anthropic",
+    model="claude-sonnet-5-5",
+    base=origin("anthropic"),
+    base_version=0,
+    base_summary=Summary(session_intent="migrate"),
+    position=AT,
+    segments=(SegmentRef(digest="d" * 32, first=0, stop=12),),
+    tokens=(5, 7),
+    exchanges=(0, 1),
+    figures=Figures(
+        window=8_000,
+        soft=5_600,
+        hard=7_600,
+        projected=6_000,
+        outside=100,
+        tail=1_000,
+        ratio=1.3,
+        summary_max_tokens=800,
+    ),
+    policy=PolicyDocument(chunk_tokens=48_000, summary_max_tokens=800),
+)
+
+
+@pytest.mark.parametrize("document", [MANIFEST, job(), record(carried=(Carried(index=3, digest="e" * 32),))])
+def test_a_document_comes_back_as_it_was_written(document: Job | SummaryRecord | Manifest) -> None:
     """Writing and reading a document changes nothing."""
     assert type(document).from_json(document.to_json()) == document
 
@@ -122,6 +149,51 @@ def test_a_job_stays_below_two_kilobytes_with_the_longest_names() -> None:
     assert len(longest.to_json()) < 2_000
 
 
+@pytest.mark.parametrize("character", ['"', "\\"])
+def test_names_that_json_escapes_keep_a_job_small_too(character: str) -> None:
+    """The longest names of characters that take two bytes in JSON, with all the trace headers allowed."""
+    name = character * MAX_NAME_BYTES
+    headers = {"traceparent": "0" * 55, "tracestate": "v" * (MAX_TRACE_BYTES - 55 - 35)}
+    assert len(job(tenant=name, session_id=name, trace=headers).to_json()) < 2_000
+    with pytest.raises(ValidationError, match="trace headers"):
+        job(trace={**headers, "baggage": "b" * 40})
+
+
+other_json = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(max_size=5),
+    st.lists(st.integers(), max_size=2),
+    st.dictionaries(st.text(max_size=3), st.none(), max_size=2),
+    st.just("9" * 5_000 + ":" + "0" * 32),
+    st.just([[]] * 3),
+)
+
+
+@given(st.sampled_from([job(), record(), MANIFEST]), st.data())
+def test_any_other_value_in_a_field_is_a_contract_error_or_a_document(
+    document: Job | SummaryRecord | Manifest, data: st.DataObject
+) -> None:
+    """No value makes reading fail in another way, and what was read can be written."""
+    told = json.loads(document.to_json())
+    name = data.draw(st.sampled_from(sorted(told)))
+    told[name] = data.draw(other_json)
+    try:
+        found = type(document).from_json(json.dumps(told))
+    except ContractError:
+        return
+    assert type(document).from_json(found.to_json()) == found
+
+
+def test_a_manifest_is_named_by_its_content() -> None:
+    """Whatever changes in it changes its name; as written and as read it is the same."""
+    other = MANIFEST.model_copy(update={"tokens": (5, 8)})
+    assert MANIFEST.name() == manifest_name(MANIFEST.to_json()) != other.name()
+    assert Manifest.from_json(MANIFEST.to_json()).name() == MANIFEST.name()
+
+
 def test_a_job_is_named_by_what_changes_its_summary() -> None:
     """The same session, position and policy give the same name; each of them changes it."""
     base = job_id(Owner("a", "b"), AT, "policy")
@@ -162,8 +234,10 @@ def test_the_kept_schema_is_the_contracts() -> None:
     assert SCHEMA.read_text() == text()
 
 
-@pytest.mark.parametrize(("name", "document"), [("Job", job()), ("SummaryRecord", record())])
-def test_documents_fit_the_schema(name: str, document: Job | SummaryRecord) -> None:
+@pytest.mark.parametrize(
+    ("name", "document"), [("Job", job()), ("SummaryRecord", record()), ("Manifest", MANIFEST)]
+)
+def test_documents_fit_the_schema(name: str, document: Job | SummaryRecord | Manifest) -> None:
     """What is written is what the schema describes."""
     told = json.loads(document.to_json())
     del told["major"]

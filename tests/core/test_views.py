@@ -73,7 +73,8 @@ def test_the_first_rung_that_fits_is_taken() -> None:
     assert TITLE in first["content"]
     assert "Never push to main." in first["content"]
     assert f"[{wide.view.omitted[0].messages} earlier messages are left out" in first["content"]
-    narrow = degraded(SESSION, figures(soft=500, hard=600, window=700, keep_tokens=500, summary=1_000))
+    tight = wide.view.tokens - 1
+    narrow = degraded(SESSION, figures(soft=2_000, hard=tight, window=3_200, keep_tokens=1_000, summary=800))
     assert narrow.view is not None
     assert narrow.view.rung is Rung.TRUNCATED
     assert narrow.fits

@@ -59,7 +59,7 @@ def record_of(job: Job, manifest: Manifest, messages: Sequence[Any]) -> SummaryR
     summary = summarise(
         source,
         base=manifest.base_summary,
-        budget=manifest.policy.summary_max_tokens,
+        budget=manifest.figures.summary_room,
         count=lambda text: tokenizer().count(_whole(text, manifest)),
     )
     text = render(summary)

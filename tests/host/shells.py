@@ -92,5 +92,5 @@ class AsyncShell:
 
 SHELLS: dict[str, type[SyncShell | AsyncShell]] = {"sync": SyncShell, "async": AsyncShell}
 
-SMALL = Policy(wait_budget=0.0)
-"""A policy for small windows, in which a turn at hard doesn't wait."""
+SMALL = Policy(wait_budget=0.0, io_budget=10.0)
+"""A turn at hard doesn't wait; a loaded machine may take its time over store calls."""

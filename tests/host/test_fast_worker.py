@@ -32,7 +32,7 @@ def test_a_record_published_before_the_first_look_is_swapped(
     server: EmbeddedServer, worker_store: SyncStore
 ) -> None:
     """The state read before the order says nothing of it: the host looks again before it gives up."""
-    with Pool(server.url, policy=Policy(wait_budget=10.0)) as pool:
+    with Pool(server.url, policy=Policy(wait_budget=10.0, io_budget=10.0)) as pool:
         plain = pool.session(tenant="acme", session_id="chat", model="gpt-test", context_window=WINDOW)
         session = OvertakenSession(plain._pool, plain._store, plain._memory)
         session.worker_store = worker_store
@@ -55,7 +55,7 @@ def test_a_turn_swaps_one_record_and_asks_for_the_next(
 ) -> None:
     """When the record that is ready leaves the request at hard, the view is degraded and declared, a job for
     what is still too much is asked for as urgent, and the turn tells of the one swap that it made."""
-    with Pool(server.url, policy=Policy(wait_budget=10.0)) as pool:
+    with Pool(server.url, policy=Policy(wait_budget=10.0, io_budget=10.0)) as pool:
         session = pool.session(tenant="acme", session_id="chat", model="gpt-test", context_window=WINDOW)
         first = session.prepare(chat(20))
         assert pool.flush()

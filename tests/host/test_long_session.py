@@ -46,6 +46,6 @@ def test_one_request_and_300_tool_rounds_are_compacted_again_and_again(
             assert bool(turn.swap.carried) == long
         buffer = turn.buffer + tool_round(i)
     assert len(versions) >= 5
-    assert versions == list(range(1, len(versions) + 1))
+    assert versions == sorted(set(versions))
     assert degraded == 0
     assert len(buffer) < ROUNDS

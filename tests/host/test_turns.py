@@ -133,7 +133,7 @@ def test_at_hard_a_turn_waits_for_a_record_that_comes_in_time(
 ) -> None:
     """A turn over the hard watermark gets the record that a worker publishes while it waits, asked for as
     urgent."""
-    host, messages = make_host(policy=Policy(wait_budget=10.0)), chat(27)
+    host, messages = make_host(policy=Policy(wait_budget=10.0, io_budget=10.0)), chat(27)
     urgencies: list[Urgency] = []
 
     def worker() -> None:

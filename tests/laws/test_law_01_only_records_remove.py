@@ -34,14 +34,17 @@ def _losses(g: Generation) -> list[str]:
     gone = set(before) - set(after)
     covered = uids(said(g.raw)[: g.record.position.count])
     carried = {covered[c.index] for c in g.record.carried}
+    released = {covered[c.index] for c in g.record.released}
     listed = {g.before[i][UID] for i in g.done.removed if UID in g.before[i]}
     faults = [f"{u} left without a record" for u in gone - set(covered)]
     faults += [f"{u} left though carried" for u in gone & carried]
     faults += [f"{u} stayed though summarised" for u in (set(after) & set(covered)) - carried]
-    faults += (
-        [f"the swap lists {sorted(listed)} as removed, gone are {sorted(gone)}"] if listed != gone else []
-    )
-    return faults + [f"{u} came from nowhere" for u in set(after) - set(before)]
+    faults += [f"{u} came from nowhere" for u in set(after) - set(before)]
+    if listed != gone:
+        faults.append(f"the swap lists {sorted(listed)} as removed, gone are {sorted(gone)}")
+    if released != gone & set(covered[: g.record.base.count]):
+        faults.append(f"the record releases {sorted(released)}, gone are {sorted(gone)}")
+    return faults
 
 
 def undeclared(world: World, buffer: Buffer, view: View) -> list[str]:

@@ -86,14 +86,18 @@ def test_a_damaged_record_is_refused_whole(life: Life, name: str) -> None:
 @law
 @given(lives(max_exchanges=6), st.data())
 def test_a_damaged_document_is_a_contract_error(life: Life, data: st.DataObject) -> None:
-    """A stored record with any byte changed, missing or added is refused, or it still is the same record."""
+    """A stored record with a byte changed or missing is refused, or says and stands for what it did."""
     for g in generations(life):
         stored = pack(g.record.to_json())
         try:
             found = SummaryRecord.from_json(unpack(_damaged(stored, data)))
         except ContractError:
             continue
-        assert found == g.record or not found.body_fits()
+        assert not found.body_fits() or _body(found) == _body(g.record)
+
+
+def _body(record: SummaryRecord) -> tuple[Any, ...]:
+    return (record.position, record.carried, record.text)
 
 
 def _damaged(stored: bytes, data: st.DataObject) -> bytes:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 from hypothesis import given
 
 from ebbtide_core import swap
 from ebbtide_core.budget.boundary import Cut, newest_real
+from ebbtide_core.contract.manifest import PROGRESS, Figures
 from ebbtide_core.lineage.buffer import Buffer, Kind
 from ebbtide_core.lineage.exchanges import exchanges
 from tests.laws.checks import caught
@@ -25,28 +26,21 @@ def miscounted(life: Life, judge: Judge = lambda cut: cut) -> list[str]:
     for g in generations(life):
         cut = judge(g.cut)
         before, after = sum(g.world.tokens(g.buffer)), g.world.read(g.done.messages)
-        old = _size(g, g.buffer, (Kind.SUMMARY,))
-        new = _size(g, after, (Kind.SUMMARY,))
+        old = _size(g, g.buffer, Kind.SUMMARY)
+        new = _size(g, after, Kind.SUMMARY)
         total = sum(g.world.tokens(after))
         if total != before - cut.new_tokens - old + new:
             faults.append(f"{total} tokens after, due {before} - {cut.new_tokens} - {old} + {new}")
-        elsewhere = sum(_sizes(g, g.buffer)[i] for i in range(g.cut.index) if _system(g.buffer, i))
+        elsewhere = _size(g, g.buffer, Kind.SYSTEM, g.cut.index)
         if total != cut.tail_tokens + elsewhere + new:
             faults.append(f"{total} tokens after, due {cut.tail_tokens} + {elsewhere} + {new}")
     return faults
 
 
-def _sizes(g: Generation, buffer: Buffer) -> Sequence[int]:
-    return g.world.tokens(buffer)
-
-
-def _size(g: Generation, buffer: Buffer, kinds: tuple[Kind, ...]) -> int:
-    pairs = zip(buffer.entries, g.world.tokens(buffer), strict=True)
-    return sum(size for entry, size in pairs if entry.kind in kinds)
-
-
-def _system(buffer: Buffer, index: int) -> bool:
-    return buffer.entries[index].kind is Kind.SYSTEM
+def _size(g: Generation, buffer: Buffer, kind: Kind, stop: int | None = None) -> int:
+    """The tokens of the buffer's messages of one kind, up to an index."""
+    sized = zip(buffer.entries[:stop], g.world.tokens(buffer), strict=False)
+    return sum(size for entry, size in sized if entry.kind is kind)
 
 
 @law
@@ -54,6 +48,27 @@ def _system(buffer: Buffer, index: int) -> bool:
 def test_a_cut_says_exactly_what_a_swap_saves(life: Life) -> None:
     """`new_tokens` leave and the summary comes; what stays is `tail_tokens`, with system messages."""
     assert miscounted(life) == []
+
+
+@law
+@given(lives())
+def test_a_summary_within_its_room_saves_a_tenth(life: Life) -> None:
+    """A worker that keeps to the room the figures leave has made progress, without counting anything else."""
+    for g in generations(life):
+        after = g.world.read(g.done.messages)
+        before = sum(g.world.tokens(g.buffer))
+        figures = Figures(
+            window=g.world.limits.window,
+            soft=g.world.limits.soft,
+            hard=g.world.limits.hard,
+            projected=before + g.world.outside,
+            outside=g.world.outside,
+            tail=before - g.cut.new_tokens - _size(g, g.buffer, Kind.SUMMARY),
+            ratio=1.0,
+            summary_max_tokens=g.world.limits.summary_max_tokens,
+        )
+        if _size(g, after, Kind.SUMMARY) <= figures.summary_room:
+            assert sum(g.world.tokens(after)) + g.world.outside <= PROGRESS * figures.projected
 
 
 @law

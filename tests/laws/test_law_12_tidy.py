@@ -48,7 +48,7 @@ def test_whatever_is_done_every_key_has_a_ttl(
         "model": "m",
         "context_window": 4_000,
     }
-    host = SyncShell(server.url, None, named, policy=Policy(wait_budget=0.0))
+    host = SyncShell(server.url, None, named, policy=Policy(wait_budget=0.0, io_budget=10.0))
     try:
         for what, rounds in steps:
             carry_out(what, rounds, host, store, tenant)

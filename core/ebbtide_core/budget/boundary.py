@@ -22,7 +22,7 @@ class Cut:
 
     `kept` are buffer indices before the cut that stay: carried and ephemeral ones. `released` are messages
     that the present summary carries and the next one doesn't. Tokens are the model's: `new_tokens` of what is
-    newly summarised, `tail_tokens` of all that stays besides the summary and what is outside the lineage.
+    newly summarised, `tail_tokens` of all that stays but the summary and system messages before the cut.
     """
 
     index: int

@@ -139,7 +139,8 @@ def _plain_argument(value: Any, what: str) -> Any:
     try:
         return plain(value)
     except InputError as error:
-        raise InputError(error.problem, path=f"{what}.{error.path}" if error.path else what) from None
+        joint = "." if error.path and not error.path.startswith("[") else ""
+        raise InputError(error.problem, path=f"{what}{joint}{error.path}") from None
 
 
 def scaled(tokens: int, ratio: float) -> int:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Self
+from typing import Annotated, Final, Self
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from ebbtide_core.contract.base import Contract, PositionField
-from ebbtide_core.jsonio import digest
+from ebbtide_core.jsonio import canonical_bytes, digest
 from ebbtide_core.lineage.chain import Position
 from ebbtide_core.names import Owner
+
+MAX_TRACE_BYTES: Final = 400
+"""Of the trace headers as JSON: beside the longest names a job stays below 2 kB."""
 
 
 class Urgency(StrEnum):
@@ -25,6 +28,12 @@ class After(Contract):
 
     number: int = Field(ge=0)
     body: str
+
+
+def _small(headers: dict[str, str]) -> dict[str, str]:
+    if len(canonical_bytes(headers)) > MAX_TRACE_BYTES:
+        raise ValueError(f"trace headers of more than {MAX_TRACE_BYTES} bytes")
+    return headers
 
 
 class Job(Contract):
@@ -47,7 +56,7 @@ class Job(Contract):
     manifest_id: str
     urgency: Urgency
     remaining_ms: int = Field(ge=0)
-    trace: dict[str, str] = Field(default_factory=dict, max_length=4)
+    trace: Annotated[dict[str, str], AfterValidator(_small)] = Field(default_factory=dict, max_length=4)
 
     @property
     def owner(self) -> Owner:

@@ -3,6 +3,8 @@ base."""
 
 from __future__ import annotations
 
+from typing import Final
+
 from pydantic import Field
 
 from ebbtide_core.contract.base import Contract, PositionField
@@ -18,6 +20,17 @@ class SegmentRef(Contract):
     digest: str
     first: int = Field(ge=0)
     stop: int = Field(ge=0)
+
+
+PROGRESS: Final = 0.9
+"""A swap must leave at most this share of the request (law 9)."""
+
+AIM: Final = 0.85
+"""What a summary is fitted for: the request grows while the job runs, and the swap must still be worth it."""
+
+LEAST_SUMMARY_SHARE: Final = 8
+FAIR_SUMMARY_SHARE: Final = 4
+"""With less than an eighth of its cap a summary is not worth a job; a quarter goes before the aim."""
 
 
 class Figures(Contract):
@@ -36,6 +49,14 @@ class Figures(Contract):
     tail: int = Field(ge=0)
     ratio: float = Field(gt=0)
     summary_max_tokens: int = Field(gt=0)
+
+    @property
+    def summary_room(self) -> int:
+        """Tokens that a summary may take: at most its cap, and so few that a swap leaves a tenth less."""
+        kept = self.outside + self.tail
+        aimed, most = int(AIM * self.projected) - kept, int(PROGRESS * self.projected) - kept
+        fair = min(most, self.summary_max_tokens // FAIR_SUMMARY_SHARE)
+        return min(self.summary_max_tokens, max(aimed, fair))
 
 
 class PolicyDocument(Contract):
@@ -75,5 +96,5 @@ class Manifest(Contract):
 
 
 def manifest_name(document: bytes) -> str:
-    """Return the id of a manifest as it was written, also by a newer minor version with fields unknown here."""
+    """Return the id of a manifest as it was written, also by a newer minor version with unknown fields."""
     return digest(b"ebbtide/manifest/1", document).hex()

@@ -1,4 +1,4 @@
-"""A session's tally: how often what happened to its jobs. No rule reads it; it is for people and for `ebbtide replay`.
+"""A session's tally: how often what happened to its jobs. No rule reads it; it is for people and replays.
 
 `enqueued` is counted by the host, `<outcome>:<reason>` by whoever ends an attempt without a version.
 """

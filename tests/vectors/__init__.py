@@ -1,0 +1,1 @@
+"""Test vectors of canonical form and chain, for whoever writes a second implementation."""

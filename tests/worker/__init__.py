@@ -1,0 +1,1 @@
+"""The worker, in process against the embedded server, and as real processes."""

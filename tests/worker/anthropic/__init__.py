@@ -1,0 +1,1 @@
+"""The anthropic summariser: the real SDK against the stand-in."""

@@ -1,0 +1,109 @@
+"""The one function from errors of the SDK to faults, over constructed errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anthropic
+import httpx2
+import pytest
+from anthropic._error_classes import make_status_error
+
+from ebbtide_worker.summarisers.base import PROVIDER_DOWN, FaultKind
+from ebbtide_worker.summarisers.faults import fault_of
+
+REQUEST = httpx2.Request("POST", "http://127.0.0.1/v1/messages", headers={"x-api-key": "sk-secret"})
+
+
+def status_error(
+    status: int, type_: str = "", code: str = "", message: str = "no"
+) -> anthropic.APIStatusError:
+    """The error that the SDK makes of a response."""
+    details: dict[str, Any] = {"details": {"error_code": code}} if code else {}
+    body = {"type": "error", "error": {"type": type_ or "some_error", "message": message, **details}}
+    response = httpx2.Response(status, request=REQUEST, headers={"request-id": "req_1"})
+    return make_status_error(f"Error code: {status} - {body}", body=body, response=response)
+
+
+STATUSES = [
+    (400, "invalid_request_error", "", "max_tokens: too high", FaultKind.BAD_REQUEST),
+    (400, "invalid_request_error", "", "prompt is too long: 9 tokens > 8 maximum", FaultKind.TOO_LONG),
+    (
+        400,
+        "invalid_request_error",
+        "",
+        "input length and `max_tokens` exceed context limit",
+        FaultKind.TOO_LONG,
+    ),
+    (401, "authentication_error", "", "no", FaultKind.AUTH),
+    (402, "billing_error", "", "no", FaultKind.AUTH),
+    (403, "permission_error", "", "no", FaultKind.AUTH),
+    (404, "not_found_error", "", "model", FaultKind.BAD_REQUEST),
+    (408, "timeout_error", "", "no", FaultKind.TIMEOUT),
+    (409, "conflict_error", "", "no", FaultKind.BAD_REQUEST),
+    (413, "request_too_large", "", "no", FaultKind.TOO_LONG),
+    (422, "invalid_request_error", "", "no", FaultKind.BAD_REQUEST),
+    (429, "rate_limit_error", "", "prompt is too long", FaultKind.RATE_LIMITED),
+    (429, "rate_limit_error", "enforced_spend_limit_reached", "no", FaultKind.RATE_LIMITED),
+    (429, "rate_limit_error", "contract_spend_limit_reached", "no", FaultKind.RATE_LIMITED),
+    (429, "rate_limit_error", "ramp_limit_exceeded", "no", FaultKind.RATE_LIMITED),
+    (500, "api_error", "", "no", FaultKind.UNAVAILABLE),
+    (501, "api_error", "", "no", FaultKind.UNAVAILABLE),
+    (503, "api_error", "", "no", FaultKind.UNAVAILABLE),
+    (504, "timeout_error", "", "no", FaultKind.TIMEOUT),
+    (529, "overloaded_error", "", "no", FaultKind.UNAVAILABLE),
+    (599, "", "", "no", FaultKind.UNAVAILABLE),
+    (302, "", "", "no", FaultKind.UNEXPECTED),
+]
+
+
+@pytest.mark.parametrize(("status", "type_", "code", "message", "kind"), STATUSES)
+def test_a_status_has_one_kind(status: int, type_: str, code: str, message: str, kind: FaultKind) -> None:
+    """Rate limits, 5xx and time-outs are the provider's; the rest counts."""
+    found = fault_of(status_error(status, type_, code, message))
+    assert found.kind is kind
+    assert (found.kind in PROVIDER_DOWN) == (status in (408, 429) or status >= 500)
+    assert found.usage.calls == 1
+
+
+def caused(error: Exception, cause: Exception) -> Exception:
+    """The error, as raised from its cause."""
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "detail"),
+    [
+        (anthropic.APITimeoutError(REQUEST), FaultKind.TIMEOUT, "no answer in time"),
+        (TimeoutError(), FaultKind.TIMEOUT, "no answer in time"),
+        (anthropic.APIConnectionError(request=REQUEST), FaultKind.UNAVAILABLE, "APIConnectionError"),
+        (
+            caused(anthropic.APIConnectionError(request=REQUEST), httpx2.ConnectError("sk-secret")),
+            FaultKind.UNAVAILABLE,
+            "ConnectError",
+        ),
+        (
+            anthropic.CredentialsError("sk-secret"),
+            FaultKind.AUTH,
+            "CredentialsError; check the key, what it may use, and its credit",
+        ),
+        (ValueError("sk-secret"), FaultKind.UNEXPECTED, "ValueError"),
+    ],
+)
+def test_an_error_without_a_status_has_one_kind(error: Exception, kind: FaultKind, detail: str) -> None:
+    """No response: the provider's or the network's; anything else is unexpected. Their texts are not told."""
+    found = fault_of(error)
+    assert (found.kind, found.detail) == (kind, detail)
+
+
+def test_a_status_is_told_by_its_names() -> None:
+    """Status, type, code and request id are in the detail."""
+    found = fault_of(status_error(429, "rate_limit_error", "enforced_spend_limit_reached"))
+    assert found.detail == "HTTP 429 rate_limit_error enforced_spend_limit_reached req_1"
+
+
+def test_names_that_are_none_are_left_out() -> None:
+    """A body may hold anything where a name should be."""
+    found = fault_of(status_error(500, "line one\nsk-secret", "x" * 100, "sk-secret"))
+    assert found.detail == "HTTP 500 req_1"

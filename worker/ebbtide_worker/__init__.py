@@ -1,0 +1,1 @@
+"""The worker: takes jobs from the ready index, makes summaries of them, publishes or settles."""

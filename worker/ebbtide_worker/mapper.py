@@ -1,0 +1,118 @@
+"""Summaries of all chunks of a job, side by side; what a memo holds is not paid again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ebbtide_core import metrics
+from ebbtide_core.contract.record import ChunkStatus
+from ebbtide_core.errors import ContractError
+from ebbtide_core.jsonio import digest, pack, unpack
+from ebbtide_core.metrics import Recorder
+from ebbtide_core.store import blob_calls
+from ebbtide_core.summary.model import Summary
+from ebbtide_worker.calls import Calls
+from ebbtide_worker.patience import Patient
+from ebbtide_worker.summarisers.base import Chunk, Partial, Summariser, Terms
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """One chunk's partial, and whether it was made or found."""
+
+    partial: Partial
+    status: ChunkStatus
+
+
+class Halted(Exception):
+    """A call that was not begun, since another of the job had failed."""
+
+
+def memo_name(chunk: Chunk, summariser: Summariser, terms: Terms) -> str:
+    """Return the name of a chunk's memo: all that its summary depends on (32 hex digits)."""
+    parts = (summariser.fingerprint, terms.language, str(terms.max_tokens), chunk.label, chunk.text)
+    return digest(b"ebbtide/memo/1", *(part.encode() for part in parts)).hex()
+
+
+class Mapper:
+    """Maps the chunks of one attempt. `used` names the memos that its partials stand in, found or made."""
+
+    def __init__(
+        self,
+        summariser: Summariser,
+        terms: Terms,
+        calls: Calls,
+        store: Patient,
+        recorder: Recorder,
+        memo_ttl: float,
+    ) -> None:
+        self._summariser = summariser
+        self._terms = terms
+        self._calls = calls
+        self._store = store
+        self._recorder = recorder
+        self._memo_ttl = memo_ttl
+        self._failed = False
+        self.used: list[str] = []
+
+    async def run(self, chunks: Sequence[Chunk]) -> list[Mapped]:
+        """Return the partials in the order of the chunks.
+
+        When a call fails no other is begun; those under way end, and are memoised, before the first failure
+        is raised. Cancelled, it cancels them all.
+        """
+        if not chunks:
+            return []
+        names = [memo_name(chunk, self._summariser, self._terms) for chunk in chunks]
+        found = await self._memos(names)
+        work = (self._one(*each) for each in zip(chunks, names, found, strict=True))
+        results = await asyncio.gather(*work, return_exceptions=True)
+        errors = [r for r in results if isinstance(r, BaseException) and not isinstance(r, Halted)]
+        if errors:
+            raise errors[0]
+        return [result for result in results if isinstance(result, Mapped)]
+
+    async def forget(self) -> None:
+        """Delete the memos that were used: a summary made of them failed."""
+        if self.used:
+            await self._store.run(blob_calls.memo_drop(self._terms.tenant, self.used))
+
+    async def _memos(self, names: Sequence[str]) -> list[Summary | None]:
+        packed = await self._store.run(blob_calls.memo_get(self._terms.tenant, names))
+        found = list(map(_read, packed))
+        damaged = [n for n, p, f in zip(names, packed, found, strict=True) if p is not None and f is None]
+        if damaged:
+            await self._store.run(blob_calls.memo_drop(self._terms.tenant, damaged))
+        return found
+
+    async def _one(self, chunk: Chunk, name: str, memo: Summary | None) -> Mapped:
+        status = ChunkStatus.SUMMARISED if memo is None else ChunkStatus.MEMOISED
+        partial = await self._made(chunk, name) if memo is None else Partial(memo, label=chunk.label)
+        self.used.append(name)
+        self._recorder.count(metrics.CHUNKS, status=status.value)
+        return Mapped(partial, status)
+
+    async def _made(self, chunk: Chunk, name: str) -> Partial:
+        try:
+            partial = await self._calls.run(lambda: self._call(chunk))
+        except Exception:
+            self._failed = True
+            raise
+        document = pack(partial.summary.to_json())
+        await self._store.run(blob_calls.memo_put(self._terms.tenant, name, document, ttl=self._memo_ttl))
+        return Partial(partial.summary, partial.usage, chunk.label)
+
+    async def _call(self, chunk: Chunk) -> Partial:
+        if self._failed:
+            raise Halted
+        return await self._summariser.map(chunk, self._terms)
+
+
+def _read(packed: bytes | None) -> Summary | None:
+    """Return a memo's summary, None when it can't be read."""
+    try:
+        return None if packed is None else Summary.from_json(unpack(packed))
+    except ContractError:
+        return None

@@ -1,0 +1,131 @@
+"""The one event loop of a worker process, in a thread of its own, with store, summarisers and tick on it."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import threading
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from socket import gethostname
+from typing import Any, Final
+
+from ebbtide_core import metrics
+from ebbtide_core.budget.tokens import tokenizer
+from ebbtide_core.errors import EbbtideError
+from ebbtide_core.metrics import NullRecorder, Recorder
+from ebbtide_core.permits import PermitSender
+from ebbtide_core.store.client import AsyncStore
+from ebbtide_worker.cancelling import cancelled
+from ebbtide_worker.config import WorkerConfig
+from ebbtide_worker.maintenance import keep_ticking
+from ebbtide_worker.shop import Shop, new_shop
+from ebbtide_worker.work import work
+
+_SETTLE_SECONDS: Final = 5.0
+"""How long jobs that were told to end may take to settle."""
+
+
+@dataclass
+class Running:
+    """What a started runtime holds. `drains` are the tasks that take jobs."""
+
+    shop: Shop
+    store: AsyncStore
+    permits: PermitSender
+    loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.new_event_loop)
+    drains: set[asyncio.Task[Any]] = field(default_factory=set)
+    tick: asyncio.Task[None] | None = None
+
+
+class Runtime:
+    """Runs drains for the threads of a Celery pool. Make one a process, and `start` it before `work`."""
+
+    def __init__(self, config: WorkerConfig, recorder: Recorder | None = None) -> None:
+        self._config = config
+        self._recorder = recorder or NullRecorder()
+        self._running: Running | None = None
+        self._thread: threading.Thread | None = None
+        self._stopped = False
+        self._lock = threading.Lock()
+
+    def start(self) -> None:
+        """Start the loop and the tick; nothing connects yet. No effect when it runs. Raises InputError."""
+        if self._running is not None:
+            return
+        config = self._config
+        store = AsyncStore(config.state, timeout=config.store_timeout)
+        permits = PermitSender(config.broker)
+        worker_id = f"{gethostname()}.{secrets.token_hex(4)}"
+        shop = new_shop(config, worker_id=worker_id, store=store, recorder=self._recorder, permits=permits)
+        self._running = Running(shop, store, permits)
+        self._thread = threading.Thread(target=_run, args=(self._running,), name="ebbtide-loop", daemon=True)
+        self._thread.start()
+
+    def work(self) -> int:
+        """Take jobs until there are none, and return how many ran. For a thread that received a permit.
+
+        Raises EbbtideError when the runtime was never started.
+        """
+        drain = self._begun()
+        return drain.result() if drain else 0
+
+    def _begun(self) -> Future[int] | None:
+        """Return a drain that the loop has been given, None once the runtime is stopped."""
+        with self._lock:
+            if self._stopped:
+                return None
+            if self._running is None:
+                raise EbbtideError("the worker's runtime is not started: run the app as a Celery worker")
+            self._recorder.count(metrics.PERMITS, what="received")
+            return asyncio.run_coroutine_threadsafe(_drain(self._running), self._running.loop)
+
+    def stop(self) -> None:
+        """Take no more jobs, give those that run `grace` seconds, then end and settle them, and stop the
+        loop.
+        """
+        with self._lock:
+            running, self._running = self._running, None
+            if running is None or self._thread is None:
+                return
+            self._stopped = True
+        asyncio.run_coroutine_threadsafe(_wind_down(running), running.loop).result()
+        running.loop.call_soon_threadsafe(running.loop.stop)
+        self._thread.join()
+        self._thread = None
+        running.loop.close()
+
+
+def _run(running: Running) -> None:
+    asyncio.set_event_loop(running.loop)
+    running.tick = running.loop.create_task(keep_ticking(running.shop))
+    running.loop.run_in_executor(None, tokenizer)  # loaded before the first job needs it
+    running.loop.run_forever()
+    running.loop.run_until_complete(running.loop.shutdown_default_executor())
+
+
+async def _drain(running: Running) -> int:
+    task = asyncio.current_task()
+    assert task is not None  # noqa: S101  a coroutine always runs in a task here
+    running.drains.add(task)
+    try:
+        return await work(running.shop)
+    finally:
+        running.drains.discard(task)
+
+
+async def _wind_down(running: Running) -> None:
+    shop = running.shop
+    shop.stopping.set()
+    await _ended(running, shop.config.grace)
+    shop.expired.set()
+    await _ended(running, _SETTLE_SECONDS)
+    await cancelled(*running.drains, *filter(None, [running.tick]))
+    await shop.summarisers.close()
+    await running.store.close()
+    await asyncio.to_thread(running.permits.close)
+
+
+async def _ended(running: Running, seconds: float) -> None:
+    if running.drains:
+        await asyncio.wait(set(running.drains), timeout=seconds)

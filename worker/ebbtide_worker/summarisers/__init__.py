@@ -1,0 +1,1 @@
+"""Summarisers behind one protocol, and the registry that makes them by name."""

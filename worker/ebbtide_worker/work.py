@@ -1,0 +1,52 @@
+"""The drain: one permit lets a worker take jobs for as long as there are any that it may take."""
+
+from __future__ import annotations
+
+from ebbtide_core.errors import EbbtideError
+from ebbtide_core.store import fleet_calls
+from ebbtide_core.store.results import TakeResult
+from ebbtide_core.store.script import Call
+from ebbtide_worker.attempt import Attempt
+from ebbtide_worker.ending import log, settle
+from ebbtide_worker.shop import Shop
+from ebbtide_worker.verdict import TOO_OLD
+
+
+async def work(shop: Shop) -> int:
+    """Take jobs until none is ready, all tenants are at their cap, or the worker stops. Returns how many ran.
+
+    A store that is away ends it: maintenance sends new permits once it is back.
+    """
+    done = 0
+    try:
+        while not shop.stopping.is_set():
+            taken = await shop.store.run(_take(shop))
+            for job in taken.dropped:
+                await settle(shop, job, TOO_OLD)
+            if taken.job is None:
+                break
+            await _attempt(shop, taken)
+            done += 1
+    except EbbtideError as error:
+        log.warning("a worker stopped taking jobs until the next permit: %s", error)
+    return done
+
+
+def _take(shop: Shop) -> Call[TakeResult]:
+    config = shop.config
+    return fleet_calls.take(
+        shop.worker_id,
+        lease=config.running_lease,
+        max_queue_age=config.max_queue_age,
+        cap=config.tenant_cap,
+        ttl=config.state_ttl,
+    )
+
+
+async def _attempt(shop: Shop, taken: TakeResult) -> None:
+    assert taken.job is not None  # noqa: S101  the caller looked
+    shop.running += 1
+    try:
+        await Attempt(shop, taken.job, taken.waited).run()
+    finally:
+        shop.running -= 1
