@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from ebbtide_cli.replay.provider_rules import new_violations
 from ebbtide_core import swap
 from ebbtide_core.contract.record import SummaryRecord
+from ebbtide_core.dialects.base import Message
 from ebbtide_core.errors import NotApplicable
 from ebbtide_core.lineage.buffer import Buffer
 from ebbtide_core.swap import Swap
@@ -19,6 +21,7 @@ from tests.laws.checks import calls_of, caught, results_of, said, sent_form, tor
 from tests.laws.depth import law
 from tests.laws.lives import MARK, lives
 from tests.laws.world import Apply, Generation, Life, Messages, generations
+from tests.strategies.messages import Format
 
 
 def broken_swaps(life: Life, apply: Apply = swap.apply) -> list[str]:
@@ -26,13 +29,27 @@ def broken_swaps(life: Life, apply: Apply = swap.apply) -> list[str]:
     faults = []
     for g in generations(life, apply):
         faults += torn(g.world.fmt, g.before, g.done.messages)
-        faults += _rules(g, g.after)
+        faults += _rules(g.world.fmt, g.raw, g.done.messages)
     return faults
 
 
-def _rules(g: Generation, messages: Messages) -> list[str]:
+def _rules(fmt: Format, raw: Messages, messages: Sequence[Message]) -> list[str]:
     sent = [sent_form(m) for m in messages]
-    return [f"{rule} at {i}" for rule, i in new_violations(g.world.fmt, g.raw, sent)]
+    return [f"{rule} at {i}" for rule, i in new_violations(fmt, raw, sent)]
+
+
+def broken_late_swaps(life: Life) -> list[str]:
+    """Return what a record tears apart that is applied only after all the rest was said."""
+    faults = []
+    whole = [m for stage in life.stages for m in stage]
+    for g in generations(life):
+        try:
+            done = swap.apply(g.record, g.world.read(whole))
+        except NotApplicable:
+            continue
+        faults += torn(g.world.fmt, whole, done.messages)
+        faults += _rules(g.world.fmt, whole, done.messages)
+    return faults
 
 
 def broken_views(life: Life) -> list[str]:
@@ -42,7 +59,7 @@ def broken_views(life: Life) -> list[str]:
         for kept in (g.before, g.after):
             for view in g.world.views(g.world.read(kept)):
                 faults += [f"{view.rung}: {f}" for f in torn(g.world.fmt, kept, view.messages)]
-                faults += [f"{view.rung}: {f}" for f in _rules(g, [sent_form(m) for m in view.messages])]
+                faults += [f"{view.rung}: {f}" for f in _rules(g.world.fmt, g.raw, view.messages)]
     return faults
 
 
@@ -51,6 +68,13 @@ def broken_views(life: Life) -> list[str]:
 def test_swaps_keep_exchanges_whole(life: Life) -> None:
     """Calls and results leave and stay together, and no rule of the provider is newly broken."""
     assert broken_swaps(life) == []
+
+
+@law
+@given(lives())
+def test_late_swaps_keep_exchanges_whole(life: Life) -> None:
+    """The same holds when calls were answered, and more was said, while the record was made."""
+    assert broken_late_swaps(life) == []
 
 
 @law

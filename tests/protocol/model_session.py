@@ -269,7 +269,7 @@ class SessionModel:
         breaker_failures: int,
         state_ttl: float,
     ) -> bool:
-        """End the claim with an outcome; only the attempt that holds it is heard, or a later one of its job."""
+        """End the claim with an outcome; the attempt that holds it is heard, or a later one of its job."""
         state = self._of(incarnation, generation)
         if state is None or not self._holds(state, job_id, epoch, attempt):
             return False

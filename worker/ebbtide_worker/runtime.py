@@ -18,6 +18,7 @@ from ebbtide_core.permits import PermitSender
 from ebbtide_core.store.client import AsyncStore
 from ebbtide_worker.cancelling import cancelled
 from ebbtide_worker.config import WorkerConfig
+from ebbtide_worker.ending import log
 from ebbtide_worker.maintenance import keep_ticking
 from ebbtide_worker.shop import Shop, new_shop
 from ebbtide_worker.work import work
@@ -117,6 +118,7 @@ async def _drain(running: Running) -> int:
 async def _wind_down(running: Running) -> None:
     shop = running.shop
     shop.stopping.set()
+    log.info("stopping: no more jobs are taken, those that run get %g s to end", shop.config.grace)
     await _ended(running, shop.config.grace)
     shop.expired.set()
     await _ended(running, _SETTLE_SECONDS)
