@@ -109,16 +109,7 @@ def well_formed(text: str) -> str:
 
 def compact(value: Any) -> str:
     """Return plain JSON without spaces, keys in their order, non-ASCII kept, lone surrogates replaced."""
-    return well_formed(_dumped_json(value, sort_keys=False))
-
-
-def _dumped_json(value: Any, *, sort_keys: bool) -> str:
-    try:
-        return json.dumps(
-            value, ensure_ascii=False, separators=(",", ":"), sort_keys=sort_keys, allow_nan=False
-        )
-    except ValueError as error:
-        raise InputError(f"can't be written as JSON: {error}") from error
+    return well_formed(json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
 
 
 def canonical_bytes(value: Any) -> bytes:
@@ -128,7 +119,7 @@ def canonical_bytes(value: Any) -> bytes:
 
 def canonical_form(value: Any) -> tuple[bytes, bool]:
     """Return what `canonical_bytes` returns, and whether lone surrogates were replaced."""
-    text = _dumped_json(value, sort_keys=True)
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True, allow_nan=False)
     try:
         return text.encode(), False
     except UnicodeEncodeError:

@@ -57,11 +57,12 @@ class Courier:
         self._parcels: queue.Queue[_Parcel | None] = queue.Queue(QUEUE_SIZE)
         self._idle = threading.Condition()
         self._open = 0
+        self._closed = False
         self._thread: threading.Thread | None = None
 
     def submit(self, order: Order, mailbox: Mailbox) -> bool:
-        """Take an order; False when the session has one under way or too many wait."""
-        if not mailbox.begin():
+        """Take an order; False when the session has one under way, too many wait, or the pool is closed."""
+        if self._closed or not mailbox.begin():
             return False
         with self._idle:
             self._open += 1
@@ -81,7 +82,8 @@ class Courier:
             return self._idle.wait_for(lambda: self._open == 0, timeout)
 
     def close(self, timeout: float) -> None:
-        """Finish what is under way, at most `timeout` seconds, and end the thread."""
+        """Finish what is under way, at most `timeout` seconds, and end the thread; take no more orders."""
+        self._closed = True
         self.flush(timeout)
         with self._idle:
             thread, self._thread = self._thread, None
