@@ -96,8 +96,9 @@ async def worked(server: EmbeddedServer, scripted: Scripted) -> None:
     await store.close()
 
 
-def test_the_checker_finds_a_message_that_nobody_was_shown(host: HostSide, server: EmbeddedServer) -> None:
+def test_the_checker_finds_a_message_that_nobody_was_shown(store: SyncStore, server: EmbeddedServer) -> None:
     """A record of which one message was not shown, or one span is missing, breaks the law."""
+    host = HostSide(store)
     host.policy = small_policy(chunk_tokens=60)
     host.enqueue([{"role": "user", "content": f"fix src/a_{n}.py " + "word " * 80} for n in range(30)])
     scripted = Scripted()
