@@ -1,5 +1,7 @@
-"""One turn: measure, one store round trip, decide, apply. Sans-I/O: sync and async shells run the same
-generator."""
+"""One turn: measure, one store round trip, decide, apply.
+
+Sans-I/O: sync and async shells run the same generator.
+"""
 
 from __future__ import annotations
 
@@ -73,8 +75,10 @@ class TurnEngine:
         self.handed = False
 
     def run(self) -> Effects[Turn]:
-        """Return the turn. Raises InputError, LimitError before anything is done, UnfittableRequest at the
-        end."""
+        """Return the turn.
+
+        Raises InputError or LimitError before anything is done, UnfittableRequest at the end.
+        """
         self.started = yield Now()
         self.at = self._measured(self.memory.read(self.request.messages))
         self.projected = self.at.total
@@ -271,9 +275,8 @@ class TurnEngine:
             delay = min(LONGEST_POLL, delay * 1.5)
             self.waited = (yield Now()) - began
             self.io = 0.0
-            settled = (
-                not self.memory.mailbox.busy
-            )  # asked before the state is, which then shows what was done
+            # Asked before the state is, which then shows what was done.
+            settled = not self.memory.mailbox.busy
             yield from self._refresh()
             if self.state is None or (yield from self._swap_if_ready()):
                 break
