@@ -18,8 +18,10 @@ from ebbtide_core.views.ladder import degrade
 from tests.core.say import ANTHROPIC, assistant, call, marked, reading, result, system, user
 from tests.laws.world import World
 
-SMALL, LARGE = 400, 1_600
+SMALL, LARGE = 250, 1_000
 MARGIN = 1.5
+
+History = Callable[[int], list[dict[str, Any]]]
 
 
 def rounds(count: int) -> list[dict[str, Any]]:
@@ -31,9 +33,14 @@ def rounds(count: int) -> list[dict[str, Any]]:
     return said[:count]
 
 
-def littered(count: int, every: int = 10) -> list[dict[str, Any]]:
+def talk(count: int) -> list[dict[str, Any]]:
+    """Words alone, `count` messages in all."""
+    return [(user if n % 2 == 0 else assistant)(f"word {n}") for n in range(count)]
+
+
+def littered(count: int, every: int = 10, among: History = rounds) -> list[dict[str, Any]]:
     """The same with pinned, ephemeral and system messages all over, and calls that nobody answers."""
-    said = rounds(count)
+    said = among(count)
     for n in range(0, count, every):
         said[n] = marked(user(f"rule {n}"), pinned=True)
         said[n + 1] = marked(user(f"date {n}"), ephemeral=True)
@@ -70,7 +77,7 @@ def turn(world: World, messages: list[dict[str, Any]]) -> None:
 
 
 @pytest.mark.parametrize("history", [rounds, littered])
-def test_a_turn_s_work_grows_with_the_messages(history: Callable[[int], list[dict[str, Any]]]) -> None:
+def test_a_turn_s_work_grows_with_the_messages(history: History) -> None:
     """Four times the messages take about four times the calls; a quadratic step would take sixteen."""
     figures = limits(Policy(), 8_000)
     small = calls(lambda: turn(World("anthropic", figures, 0), history(SMALL)))
@@ -118,7 +125,7 @@ class Watched(Sequence[Entry]):
     ids=["rounds", "littered", "never answered", "all answered at the end"],
 )
 def test_finding_exchanges_looks_at_each_message_a_few_times(
-    history: Callable[[int], list[dict[str, Any]]],
+    history: History,
 ) -> None:
     """Also where no call was ever answered, or all of them at the very end."""
     watched = Watched(reading(history(LARGE)).entries)
@@ -129,7 +136,7 @@ def test_finding_exchanges_looks_at_each_message_a_few_times(
 def test_a_buffer_of_the_largest_size_goes_through() -> None:
     """Read, measured, cut and swapped in reasonable time; and read again as what it has become."""
     world = World("anthropic", limits(Policy(), 200_000), 0)
-    messages = littered(MAX_BUFFER_MESSAGES, every=1_000)
+    messages = littered(MAX_BUFFER_MESSAGES, every=1_000, among=talk)
     buffer = world.read(messages)
     found = project(buffer, Parts(), world.meter, 1.0, world.limits.soft)
     assert found.total > world.limits.hard
@@ -142,7 +149,7 @@ def test_a_buffer_of_the_largest_size_goes_through() -> None:
 
 def test_one_more_message_costs_one_more_reading() -> None:
     """The known ones are only looked at, once each, whether they are the same objects."""
-    messages = rounds(20_000)
+    messages = rounds(5_000)
     known = reading(messages)
     grown = [*messages, user("more")]
     assert calls(lambda: read(grown, ANTHROPIC, known)) < len(messages) + 500

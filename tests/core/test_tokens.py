@@ -80,7 +80,7 @@ def test_long_texts_are_counted_in_slices(official: tiktoken.Encoding) -> None:
     assert abs(tokenizer().count(words) - whole) <= 2 * (len(words) // tokens.SLICE_CHARS)
 
 
-@pytest.mark.parametrize("run", ["a", " ", "\n", "\u6771", "nospaces", "=-"])
+@pytest.mark.parametrize("run", ["a", " ", "\u6771", "nospaces"])
 def test_a_megabyte_without_a_break_can_be_counted(run: str) -> None:
     """Runs that defeat the splitting into words end, and count something sensible."""
     size = 1_000_000

@@ -37,11 +37,6 @@ def is_ephemeral(message: Message) -> bool:
     return bool((message.get(MARK) or {}).get("ephemeral")) and not is_system(message)
 
 
-def is_pinned(message: Message) -> bool:
-    """Say whether the host forbids that it be summarised."""
-    return bool((message.get(MARK) or {}).get("pinned")) and not is_system(message)
-
-
 def said(messages: Iterable[Message]) -> list[Message]:
     """Return what counts as lineage in a raw history."""
     return [m for m in messages if not is_system(m) and not is_ephemeral(m)]

@@ -7,7 +7,7 @@ from typing import Final
 
 from hypothesis import settings
 
-EXAMPLES: Final = int(os.environ.get("EBBTIDE_EXAMPLES", "30"))
+EXAMPLES: Final = int(os.environ.get("EBBTIDE_EXAMPLES", "20"))
 
 law = settings(max_examples=EXAMPLES)
 """Put above `@given`."""
