@@ -1,0 +1,1 @@
+"""Real processes: hosts here, an embedded server and workers as users start them, some of them killed."""
