@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from ebbtide.memory import Mailbox
+from ebbtide.memory import Held, Mailbox
 from ebbtide.order import BufferChanged, Order, Upload, upload
 from ebbtide_core import metrics
 from ebbtide_core.breaker import Outcome
-from ebbtide_core.contract.job import Job, Urgency
+from ebbtide_core.contract.job import Urgency
 from ebbtide_core.errors import EbbtideError
 from ebbtide_core.jsonio import pack
 from ebbtide_core.metrics import Recorder
@@ -102,7 +102,7 @@ class Courier:
         status: ClaimStatus | None = None
         fault, stale = "", False
         try:
-            status = self._place(parcel.order)
+            status = self._place(parcel.order, parcel.mailbox)
         except BufferChanged as error:
             fault, stale = f"upload: {error}", True
         except EbbtideError as error:
@@ -121,16 +121,22 @@ class Courier:
             self._open -= 1
             self._idle.notify_all()
 
-    def _place(self, order: Order) -> ClaimStatus:
+    def _place(self, order: Order, mailbox: Mailbox) -> ClaimStatus:
+        if mailbox.held is not None:
+            self._give_back(order, mailbox.held)
+            mailbox.held = None
         claim = self._store.run(_claim_call(order))
         self._recorder.count(metrics.CLAIMS, status=claim.status.value)
         if claim.status is ClaimStatus.OWN:
-            self._enqueue(order, claim)
+            mailbox.held = held = Held(order.incarnation, order.generation, order.job_id, claim.epoch)
+            self._enqueue(order, claim, held)
+            mailbox.held = None
+            self._announce(order)
         elif claim.stage is ClaimStage.QUEUED and order.urgency is Urgency.HI:
             self._store.run(fleet_calls.raise_urgency(order.owner))
         return claim.status
 
-    def _enqueue(self, order: Order, claim: ClaimResult) -> None:
+    def _enqueue(self, order: Order, claim: ClaimResult, held: Held) -> None:
         assert claim.after is not None  # noqa: S101  OWN always tells `after`
         parcel = upload(order)
         manifest_id = parcel.manifest.name()
@@ -138,13 +144,15 @@ class Courier:
         job = order.job(claim.epoch, claim.after, manifest_id)
         answer = self._store.run(fleet_calls.enqueue(job, ttl=order.policy.state_ttl))
         if answer.status is EnqueueStatus.REFUSED:
-            self._settle(order, job)
+            self._give_back(order, held)
             raise EbbtideError(f"refused: {answer.reason}")
         lease = order.policy.max_queue_age + order.policy.tick
         self._store.run(session_calls.queued(order.owner, job_id=job.job_id, epoch=job.epoch, lease=lease))
-        self._store.run(tally_calls.tally_add(order.owner, tally_calls.ENQUEUED, ttl=order.policy.state_ttl))
+
+    def _announce(self, order: Order) -> None:
         self._permits.send()
         self._recorder.count(metrics.PERMITS, what="sent_by_host")
+        self._store.run(tally_calls.tally_add(order.owner, tally_calls.ENQUEUED, ttl=order.policy.state_ttl))
 
     def _put(self, order: Order, parcel: Upload, manifest_id: str) -> None:
         """Upload what is missing: segments first, the manifest last."""
@@ -157,15 +165,17 @@ class Courier:
         manifest = {owner.manifest(manifest_id): pack(parcel.manifest.to_json())}
         self._store.run(blob_calls.put(manifest, ttl=ttl))
 
-    def _settle(self, order: Order, job: Job) -> None:
+    def _give_back(self, order: Order, held: Held) -> None:
+        """End a claim whose job may never have reached the index, so that a new one need not wait for its
+        lease."""
         self._store.run(
             session_calls.settle(
                 order.owner,
-                incarnation=job.incarnation,
-                generation=job.generation,
-                job_id=job.job_id,
-                epoch=job.epoch,
-                attempt=job.attempt,
+                incarnation=held.incarnation,
+                generation=held.generation,
+                job_id=held.job_id,
+                epoch=held.epoch,
+                attempt=0,
                 outcome=Outcome.NEUTRAL,
                 breaker_failures=order.policy.breaker_failures,
                 state_ttl=order.policy.state_ttl,

@@ -29,7 +29,7 @@ from ebbtide_core.lineage.buffer import Buffer, read
 from ebbtide_core.lineage.chain import Relation
 from ebbtide_core.policy import Limits, Mode
 from ebbtide_core.store import blob_calls, session_calls
-from ebbtide_core.store.results import ClaimStatus, SessionView
+from ebbtide_core.store.results import ClaimStatus, ClaimView, SessionView
 from ebbtide_core.views.ladder import degrade
 from ebbtide_core.views.view import View
 
@@ -227,18 +227,26 @@ class TurnEngine:
             ready=self.mode is Mode.SHADOW and bool(at.waiting_version(state)),
             cuttable=at.cut is not None,
             enough_new=at.new_tokens(state) >= at.least_new,
-            pending=state is not None and (state.claim is not None or self.memory.mailbox.busy),
+            pending=state is not None and (self._claim is not None or self.memory.mailbox.busy),
             store=state is not None,
             split_brain=state.split_brain if state else False,
             waited=waited or self.memory.policy.wait_budget <= 0,
             swapped=self.swapped is not None,
         )
 
+    @property
+    def _claim(self) -> ClaimView | None:
+        """The session's claim, unless it is this host's own and could not be turned into a job."""
+        claim = self.state.claim if self.state else None
+        held = self.memory.mailbox.held
+        lost = claim is not None and held is not None and claim.epoch == held.epoch
+        return None if lost and not self.memory.mailbox.busy else claim
+
     def _order(self, decision: Decision) -> Effects[None]:
         state, cut = self.state, self.at.cut
         if state is None or cut is None or self.memory.mailbox.busy:
             return
-        claim = state.claim
+        claim = self._claim
         urgency = Urgency.HI if decision.urgent else Urgency.LO
         if claim is not None and (urgency is Urgency.LO or claim.urgency is Urgency.HI):
             return
@@ -289,7 +297,7 @@ class TurnEngine:
             return False
         if self.handed and mailbox.claim in _HOPELESS:
             return True
-        return self.state is None or self.state.claim is None
+        return self.state is None or self._claim is None
 
     def _finish(self, decision: Decision) -> Effects[Turn]:
         view, fits = None, True

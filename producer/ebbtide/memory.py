@@ -21,9 +21,24 @@ from ebbtide_core.store.results import ClaimStatus, SessionView
 RECORDS_REMEMBERED: Final = 3
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A claim that was given and whose job is not known to be in the index."""
+
+    incarnation: str
+    generation: int
+    job_id: str
+    epoch: int
+
+
 @dataclass
 class Mailbox:
-    """What the background work tells the next turn: is it under way, its last claim's answer, its faults."""
+    """What the background work tells the next turn: is it under way, its last claim's answer, its faults.
+
+    `held` is a claim that it got and could not turn into a job; the next order gives it back first.
+    """
+
+    held: Held | None = None
 
     _lock: Lock = field(default_factory=Lock)
     _busy: bool = False

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ebbtide import Action, InputError, LimitError, Policy, Pool, Reason
+from ebbtide import Action, InputError, LimitError, Policy, Pool, Reason, StoreUnavailable
 from ebbtide.gate import FIRST_PAUSE, LONGEST_PAUSE, Gate
 from ebbtide_cli.embedded import EmbeddedServer
 from ebbtide_core.breaker import Outcome
@@ -19,6 +19,7 @@ from ebbtide_core.names import Owner
 from ebbtide_core.store import fleet_calls, session_calls
 from ebbtide_core.store.client import SyncStore
 from ebbtide_core.store.results import PublishStatus, SessionView
+from ebbtide_core.store.script import Call
 from tests.host.conftest import MakeHost
 from tests.host.publisher import manifest_of, messages_of, publish, record_of, take, work_once
 from tests.host.talk import REQUEST, chat, said
@@ -140,6 +141,34 @@ def test_a_broker_that_is_gone_is_reported_and_the_job_waits_in_the_index(
     told = [*first.report.faults, *second.report.faults]
     assert [fault.split(":")[0] for fault in told] == ["broker"]
     assert worker_store.run(fleet_calls.depth()).ready == 1
+
+
+@pytest.mark.parametrize("script", ["missing", "put", "enqueue", "queued"])
+def test_a_claim_that_never_became_a_job_is_given_back_and_made_anew(
+    make_host: MakeHost, worker_store: SyncStore, monkeypatch: pytest.MonkeyPatch, script: str
+) -> None:
+    """A store that goes away between claim and enqueue costs the session one turn, not the claim's whole
+    lease."""
+    real, left = SyncStore.run, [script]
+
+    def run(store: SyncStore, call: Call[Any]) -> Any:
+        if call.script in left:
+            left.remove(call.script)
+            raise StoreUnavailable("gone for a moment")
+        return real(store, call)
+
+    monkeypatch.setattr(SyncStore, "run", run)
+    host, messages = make_host(), chat(20)
+    first = host.prepare(messages)
+    host.flush()
+    second = host.prepare(messages)
+    host.flush()
+    assert [fault.split(":")[0] for fault in (*first.report.faults, *second.report.faults)] == ["store"]
+    assert second.report.action is Action.ENQUEUE
+    job = take(worker_store)
+    assert job is not None
+    assert job.epoch == 2
+    assert take(worker_store) is None
 
 
 def test_three_failures_open_the_breaker_and_the_buffer_is_kept_until_hard(
