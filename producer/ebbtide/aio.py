@@ -13,7 +13,7 @@ from ebbtide.effects import Ask, Effect, Hand, Pause
 from ebbtide.memory import Memory
 from ebbtide.turn import Turn
 from ebbtide_core.dialects.base import Dialect, Message
-from ebbtide_core.errors import StoreUnavailable, UnfittableRequest
+from ebbtide_core.errors import ContractError, StoreUnavailable, UnfittableRequest
 from ebbtide_core.metrics import Recorder
 from ebbtide_core.policy import Mode, Policy
 from ebbtide_core.store import session_calls
@@ -51,7 +51,10 @@ class AsyncSession:
         self._memory.observe(usage)
 
     async def reset(self) -> None:
-        """Begin anew: records and claims of what was said so far no longer apply. Raises StoreUnavailable."""
+        """Begin a new generation: jobs under way can no longer publish. Raises StoreUnavailable.
+
+        A record already published still applies to a history that holds all it stands for.
+        """
         memory = self._memory
         await self._store.run(
             session_calls.reset(
@@ -89,6 +92,8 @@ class AsyncSession:
             reply = await self._store.run(effect.call)
         except StoreUnavailable as error:
             self._pool.gate.fault(self._pool.clock())
+            return error
+        except ContractError as error:
             return error
         self._pool.gate.success()
         return reply

@@ -3,9 +3,11 @@ path."""
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import queue
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -55,26 +57,31 @@ class Courier:
         self._permits = permits
         self._recorder = recorder
         self._parcels: queue.Queue[_Parcel | None] = queue.Queue(QUEUE_SIZE)
-        self._idle = threading.Condition()
+        self._idle = threading.Condition(threading.RLock())
         self._open = 0
         self._closed = False
         self._thread: threading.Thread | None = None
 
     def submit(self, order: Order, mailbox: Mailbox) -> bool:
         """Take an order; False when the session has one under way, too many wait, or the pool is closed."""
-        if self._closed or not mailbox.begin():
+        if not mailbox.begin():
             return False
         with self._idle:
             self._open += 1
+            if self._closed:
+                return self._turned_away(mailbox, "courier: the pool is closed")
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="ebbtide-courier", daemon=True)
                 self._thread.start()
         try:
             self._parcels.put_nowait(_Parcel(order, mailbox))
         except queue.Full:
-            self._done(mailbox, None, "courier: too many orders wait")
-            return False
+            return self._turned_away(mailbox, "courier: too many orders wait")
         return True
+
+    def _turned_away(self, mailbox: Mailbox, why: str) -> bool:
+        self._done(mailbox, None, why)
+        return False
 
     def flush(self, timeout: float) -> bool:
         """Wait until no order is under way; False when `timeout` seconds did not suffice."""
@@ -83,15 +90,23 @@ class Courier:
 
     def close(self, timeout: float) -> None:
         """Finish what is under way, at most `timeout` seconds, and end the thread; take no more orders."""
-        self._closed = True
-        self.flush(timeout)
+        deadline = time.monotonic() + timeout
         with self._idle:
+            self._closed = True
             thread, self._thread = self._thread, None
+        self.flush(timeout)
+        self._drop_waiting()
         if thread is not None:
             self._parcels.put(None)
-            thread.join(timeout)
+            thread.join(max(0.0, deadline - time.monotonic()))
         self._permits.close()
         self._store.close()
+
+    def _drop_waiting(self) -> None:
+        """Turn away what no time was left for, so that the thread ends after the order it has in hand."""
+        with contextlib.suppress(queue.Empty):
+            while parcel := self._parcels.get_nowait():
+                self._turned_away(parcel.mailbox, "courier: the pool is closed")
 
     def _run(self) -> None:
         while (parcel := self._parcels.get()) is not None:
@@ -107,8 +122,8 @@ class Courier:
             fault, stale = f"upload: {error}", True
         except EbbtideError as error:
             fault = f"store: {error}"
-        except Exception as error:  # noqa: BLE001  a broker client's errors have no common base
-            fault = f"broker: {type(error).__name__}: {error}"
+        except Exception as error:  # noqa: BLE001  broker clients' errors have no common base
+            fault = f"broker: {type(error).__name__}"  # its words may quote the URL
         self._done(parcel.mailbox, status, fault, stale)
 
     def _done(

@@ -14,7 +14,8 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Run one store call; the answer is its reply, or the StoreUnavailable that it failed with."""
+    """Run one store call; the answer is its reply, or the StoreUnavailable or ContractError that it failed
+    with."""
 
     call: Call[Any]
 

@@ -23,7 +23,7 @@ from ebbtide_core.contract.manifest import PROGRESS
 from ebbtide_core.contract.record import RecordHeader, SummaryRecord
 from ebbtide_core.decide import Action, Decision, Reason, Situation, decide
 from ebbtide_core.dialects.base import Message
-from ebbtide_core.errors import ContractError, NotApplicable, StoreUnavailable, UnfittableRequest
+from ebbtide_core.errors import ContractError, EbbtideError, NotApplicable, UnfittableRequest
 from ebbtide_core.jsonio import unpack
 from ebbtide_core.lineage.buffer import Buffer, read
 from ebbtide_core.lineage.chain import Relation
@@ -104,7 +104,8 @@ class TurnEngine:
         """The most cautious of the modes that pool, policy and state ask for."""
         asked = [self.request.mode]
         if self.state is not None and self.state.mode is not None:
-            asked.append(Mode(self.state.mode))
+            known = self.state.mode in Mode.__members__.values()
+            asked.append(Mode(self.state.mode) if known else Mode.OFF)
         return min(asked, key=[Mode.OFF, Mode.SHADOW, Mode.ON].index)
 
     def _ask(self, call: Any) -> Effects[Any]:
@@ -114,7 +115,7 @@ class TurnEngine:
         began = yield Now()
         reply = yield Ask(call)
         self.io += (yield Now()) - began
-        if isinstance(reply, StoreUnavailable):
+        if isinstance(reply, EbbtideError):
             self.faults.append(f"store: {reply}")
             self.request = replace(self.request, store_open=False)
             return None
@@ -200,7 +201,16 @@ class TurnEngine:
         return record
 
     def _swap(self, record: SummaryRecord) -> bool:
-        """Swap the record in, unless it would not make the request at least a tenth smaller."""
+        """Swap the record in, unless it would not make the request at least a tenth smaller.
+
+        All messages are read anew before: one that was changed in place since must not vanish behind a
+        summary.
+        """
+        fresh = read(self.at.buffer.messages, self.memory.dialect)
+        if fresh.chain != self.at.buffer.chain:
+            self.faults.append("buffer: a message was changed in place after it was read")
+            self.memory.buffer, self.at = fresh, self._measured(fresh)
+            return False
         try:
             done = swapping.apply(record, self.at.buffer)
         except NotApplicable as error:

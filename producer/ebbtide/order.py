@@ -10,7 +10,7 @@ from ebbtide_core.budget.measure import Meter
 from ebbtide_core.contract.job import After, Job, Urgency, job_id
 from ebbtide_core.contract.manifest import Figures, Manifest, SegmentRef
 from ebbtide_core.contract.record import Carried
-from ebbtide_core.errors import EbbtideError
+from ebbtide_core.errors import EbbtideError, InputError
 from ebbtide_core.jsonio import digest
 from ebbtide_core.lineage.buffer import Buffer, Entry, Kind, checked
 from ebbtide_core.lineage.canonical import canonical
@@ -110,7 +110,10 @@ def upload(order: Order) -> Upload:
 
 
 def _form(entry: Entry, buffer: Buffer) -> bytes:
-    return canonical(checked(entry.message, 0), buffer.dialect)
+    try:
+        return canonical(checked(entry.message, 0), buffer.dialect)
+    except InputError as error:
+        raise BufferChanged(f"a message was changed in place after it was read: {error.problem}") from None
 
 
 def _tip(buffer: Buffer, forms: Sequence[bytes]) -> bytes:

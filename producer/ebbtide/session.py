@@ -12,7 +12,7 @@ from ebbtide.effects import Ask, Effect, Hand, Pause
 from ebbtide.memory import Memory
 from ebbtide.turn import Turn
 from ebbtide_core.dialects.base import Message
-from ebbtide_core.errors import StoreUnavailable, UnfittableRequest
+from ebbtide_core.errors import ContractError, StoreUnavailable, UnfittableRequest
 from ebbtide_core.store import session_calls
 from ebbtide_core.store.client import SyncStore
 
@@ -54,7 +54,10 @@ class Session:
         self._memory.observe(usage)
 
     def reset(self) -> None:
-        """Begin anew: records and claims of what was said so far no longer apply. Raises StoreUnavailable."""
+        """Begin a new generation: jobs under way can no longer publish. Raises StoreUnavailable.
+
+        A record already published still applies to a history that holds all it stands for.
+        """
         memory = self._memory
         self._store.run(
             session_calls.reset(
@@ -92,6 +95,8 @@ class Session:
             reply = self._store.run(effect.call)
         except StoreUnavailable as error:
             self._pool.gate.fault(self._pool.clock())
+            return error
+        except ContractError as error:
             return error
         self._pool.gate.success()
         return reply

@@ -320,6 +320,67 @@ def test_a_message_changed_in_place_is_noticed_before_anything_is_uploaded(
     assert [fault.split(":")[0] for fault in told] == ["upload"], told
 
 
+def test_a_message_changed_in_place_after_the_upload_does_not_vanish_behind_the_summary(
+    make_host: MakeHost, worker_store: SyncStore
+) -> None:
+    """A correction made after the job was uploaded makes its record stale, though the object is the same."""
+    host, messages = make_host(), chat(20)
+    host.prepare(messages)
+    host.flush()
+    work_once(worker_store)
+    messages[3]["content"] = "corrected: " + messages[3]["content"]
+    turn = host.prepare(messages)
+    assert turn.swap is None
+    assert turn.buffer == messages
+    assert [fault.split(":")[0] for fault in turn.report.faults] == ["buffer"]
+    host.flush()
+    assert host.prepare(messages).report.reason in (Reason.OVER_SOFT, Reason.JOB_PENDING)
+    host.flush()
+    assert work_once(worker_store) is not None
+    assert host.prepare(messages).swap is not None
+
+
+@pytest.mark.parametrize("content", [{1, 2}, float("nan")])
+def test_a_message_changed_in_place_to_no_message_raises_at_the_next_turn(
+    make_host: MakeHost, worker_store: SyncStore, content: Any
+) -> None:
+    """The background work notices it, and the next turn names it to the host."""
+    host, messages = make_host(), chat(8)
+    host.prepare(messages)
+    messages[1]["content"] = content
+    messages += [message for i in range(8, 20) for message in said(i)]
+    host.prepare(messages)
+    host.flush()
+    with pytest.raises(InputError) as caught:
+        host.prepare(messages)
+    assert caught.value.index == 1
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("mode", "paused"), ("brk_state", "ajar"), ("h:1", "damaged"), ("newest", "x")]
+)
+def test_a_state_that_can_not_be_read_never_raises(
+    make_host: MakeHost, worker_store: SyncStore, database: Any, field: str, value: str
+) -> None:
+    """Law 10: whatever stands in the session's state, the host's loop goes on."""
+    host, messages = make_host(), chat(20)
+    host.prepare(messages)
+    host.flush()
+    database.hset(OWNER.state, field, value)
+    assert host.prepare(messages).buffer == messages
+    assert host.prepare(chat(27)).report.sent > 0
+
+
+def test_a_broker_fault_tells_nothing_of_its_url(make_host: MakeHost, server: EmbeddedServer) -> None:
+    """A password that breaks the URL is in no fault."""
+    host = make_host(broker="redis://user:hun#ter2@localhost:1/0", state=server.url)
+    first = host.prepare(chat(20))
+    host.flush()
+    told = " ".join([*first.report.faults, *host.prepare(chat(20)).report.faults])
+    assert "broker" in told
+    assert "hun" not in told
+
+
 def test_a_body_that_is_not_the_named_one_is_never_swapped(
     make_host: MakeHost, worker_store: SyncStore, database: Any
 ) -> None:

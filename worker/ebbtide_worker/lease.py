@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from time import monotonic
+from typing import Final
 
 from ebbtide_core.contract.job import Job
 from ebbtide_core.errors import StoreUnavailable
@@ -14,6 +15,9 @@ from ebbtide_core.store.script import Call
 from ebbtide_worker.config import WorkerConfig
 from ebbtide_worker.patience import Patient, Store
 from ebbtide_worker.verdict import LEASE_LOST, STORE_UNAVAILABLE, Stop, Verdict, of_guard
+
+CLAIM_TICKS: Final = 2
+"""The claim outlives the running lease by so many ticks: a job put back finds it still there."""
 
 
 class Lease:
@@ -87,5 +91,5 @@ class Lease:
             epoch=job.epoch,
             attempt=job.attempt,
             after=job.after,
-            lease=self._config.running_lease,
+            lease=self._config.running_lease + CLAIM_TICKS * self._config.tick,
         )

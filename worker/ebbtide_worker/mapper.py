@@ -95,13 +95,14 @@ class Mapper:
         return Mapped(partial, status)
 
     async def _made(self, chunk: Chunk, name: str) -> Partial:
+        memo_put, tenant = blob_calls.memo_put, self._terms.tenant
         try:
             partial = await self._calls.run(lambda: self._call(chunk))
+            document = pack(partial.summary.to_json())
+            await self._store.run(memo_put(tenant, name, document, ttl=self._memo_ttl))
         except Exception:
             self._failed = True
             raise
-        document = pack(partial.summary.to_json())
-        await self._store.run(blob_calls.memo_put(self._terms.tenant, name, document, ttl=self._memo_ttl))
         return Partial(partial.summary, partial.usage, chunk.label)
 
     async def _call(self, chunk: Chunk) -> Partial:

@@ -15,6 +15,7 @@ from ebbtide_core.summary.merge import merge
 from ebbtide_core.summary.message import render
 from ebbtide_core.summary.model import Summary
 from ebbtide_worker.calls import Calls
+from ebbtide_worker.cancelling import cancelled
 from ebbtide_worker.summarisers.base import Partial, Summariser, Terms
 
 PROSE: Final = ("session_intent",)
@@ -77,7 +78,11 @@ class Reducer:
         fitted = [Node(self._fitted(node.summary), node.first, node.last) for node in nodes]
         sizes = [self._terms.count(render(node.summary)) for node in fitted]
         groups = (fitted[start:stop] for start, stop in grouped(sizes, self._room))
-        return list(await asyncio.gather(*(self._merged(group, of) for group in groups)))
+        merges = [asyncio.ensure_future(self._merged(group, of)) for group in groups]
+        try:
+            return list(await asyncio.gather(*merges))
+        finally:
+            await cancelled(*merges)
 
     def _fitted(self, summary: Summary) -> Summary:
         """Return a summary of which two fit one call."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ebbtide_core.errors import EbbtideError
+import asyncio
+
+from ebbtide_core.errors import EbbtideError, StoreUnavailable
 from ebbtide_core.store import fleet_calls
 from ebbtide_core.store.results import TakeResult
 from ebbtide_core.store.script import Call
@@ -21,15 +23,24 @@ async def work(shop: Shop) -> int:
     try:
         while not shop.stopping.is_set():
             taken = await shop.store.run(_take(shop))
-            for job in taken.dropped:
-                await settle(shop, job, TOO_OLD)
             if taken.job is None:
+                await _settle_dropped(shop, taken)
                 break
-            await _attempt(shop, taken)
+            await asyncio.gather(_attempt(shop, taken), _settle_dropped(shop, taken))
             done += 1
     except EbbtideError as error:
         log.warning("a worker stopped taking jobs until the next permit: %s", error)
     return done
+
+
+async def _settle_dropped(shop: Shop, taken: TakeResult) -> None:
+    """Settle the jobs that waited too long; of those that can't be told now the claims run out by
+    themselves."""
+    for job in taken.dropped:
+        try:
+            await settle(shop, job, TOO_OLD)
+        except StoreUnavailable as away:
+            log.warning("a job that waited too long was not settled: %s", away)
 
 
 def _take(shop: Shop) -> Call[TakeResult]:
