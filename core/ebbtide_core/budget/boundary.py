@@ -148,12 +148,13 @@ def _staying(
     for run in head:
         span = range(run.start, run.stop)
         over_cap = request in span and entries[request or 0].request > MAX_REQUEST_CHARS
-        if _must_stay([entries[i] for i in span]) or (over_cap and sum(tokens[i] for i in span) <= spare):
+        if must_stay([entries[i] for i in span]) or (over_cap and sum(tokens[i] for i in span) <= spare):
             found.update(i for i in span if entries[i].kind in _LINEAGE)
     return found
 
 
-def _must_stay(run: Sequence[Entry]) -> bool:
+def must_stay(run: Sequence[Entry]) -> bool:
+    """Say whether an exchange is never taken apart or left out: pinned, or tied to an ephemeral message."""
     tied = any(e.kind is Kind.EPHEMERAL and (e.calls or e.results) for e in run)
     return tied or any(e.marks.pinned and e.kind in _LINEAGE for e in run)
 

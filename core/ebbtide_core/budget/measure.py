@@ -122,7 +122,7 @@ class Meter:
 
     def bound(self, entries: Iterable[Entry]) -> int:
         """Return a number of tokens that the messages can't exceed: known counts, else one token a byte."""
-        return sum(self._memo.get(e.digest, e.size + e.fixed + 1) for e in entries)
+        return sum(self._memo.get(e.digest, e.bound) for e in entries)
 
     def rough(self, entries: Iterable[Entry]) -> int:
         """Return a rough count: known ones, else a token for every three bytes."""

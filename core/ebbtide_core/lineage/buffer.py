@@ -60,6 +60,11 @@ class Entry:
     repair: bool
 
     @property
+    def bound(self) -> int:
+        """Tokens that the message can't exceed: one a byte, images and documents at their cost."""
+        return self.size + self.fixed + 1
+
+    @property
     def sent(self) -> Message:
         """The message as it is sent: without marks, lone surrogates replaced; the same object if it may
         be."""
@@ -199,7 +204,7 @@ class _Reader:
 
     def _note(self, entry: Entry, value: PlainMessage, index: int) -> None:
         """Keep what later turns ask of the whole buffer."""
-        self._size += entry.size + entry.fixed + 1
+        self._size += entry.bound
         self._touched = self._touched or entry.repair or entry.marks is not NONE
         if entry.kind is not Kind.SYSTEM:
             self._issues += self._pairing.add(index, entry.calls, entry.results, entry.only_results)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ebbtide_core.budget.boundary import newest_real
+from ebbtide_core.budget.boundary import must_stay, newest_real
 from ebbtide_core.lineage.buffer import Buffer, Entry, Kind
 from ebbtide_core.lineage.exchanges import Exchange, exchanges
 from ebbtide_core.policy import Limits
@@ -61,9 +61,7 @@ class Ground:
 
     def _bound(self, run: Exchange) -> bool:
         span = [self.entries[i] for i in range(run.start, run.stop)]
-        return any(e.kind is Kind.CARRIED or e.marks.pinned for e in span) or any(
-            e.kind is Kind.EPHEMERAL and (e.calls or e.results) for e in span
-        )
+        return must_stay(span) or any(e.kind is Kind.CARRIED for e in span)
 
     def size(self, run: Exchange) -> int:
         """The tokens of an exchange beyond what is kept of it anyway."""
