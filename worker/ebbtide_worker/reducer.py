@@ -16,10 +16,7 @@ from ebbtide_core.summary.message import render
 from ebbtide_core.summary.model import Summary
 from ebbtide_worker.calls import Calls
 from ebbtide_worker.cancelling import cancelled
-from ebbtide_worker.summarisers.base import Partial, Summariser, Terms
-
-PROSE: Final = ("session_intent",)
-"""What the summariser's merge may write; all else is merged by code."""
+from ebbtide_worker.summarisers.base import PROSE, Partial, Summariser, Terms
 
 _BASE: Final = 0
 

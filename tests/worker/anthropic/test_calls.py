@@ -12,9 +12,8 @@ from anthropic import AsyncAnthropic
 
 from ebbtide_core.summary.model import LIST_FIELDS, Summary
 from ebbtide_worker.config import WorkerConfig
-from ebbtide_worker.reducer import PROSE
 from ebbtide_worker.summarisers.anthropic import MODEL, Anthropic
-from ebbtide_worker.summarisers.base import Partial
+from ebbtide_worker.summarisers.base import PROSE, Partial
 from ebbtide_worker.summarisers.registry import Summarisers, known
 from tests.standin import Behaviour, StandIn
 from tests.worker.anthropic.talk import KEY_ENV, chunk, terms, user_text

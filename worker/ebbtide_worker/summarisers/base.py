@@ -77,6 +77,10 @@ class Terms:
     count: Callable[[str], int]
 
 
+PROSE: Final = ("session_intent",)
+"""What a summariser's merge may write; all else is merged by code."""
+
+
 @dataclass(frozen=True, slots=True)
 class Partial:
     """A summary of a part of the conversation, what it cost (nothing when memoised), and which part it is."""

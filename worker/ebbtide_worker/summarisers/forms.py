@@ -10,9 +10,8 @@ from typing import Final
 
 from ebbtide_core.jsonio import canonical_bytes, compact, well_formed
 from ebbtide_core.summary.model import MAX_LANGUAGE_CHARS, Summary
-from ebbtide_worker.reducer import PROSE
 from ebbtide_worker.summarisers import draft
-from ebbtide_worker.summarisers.base import Chunk, Partial, Terms
+from ebbtide_worker.summarisers.base import PROSE, Chunk, Partial, Terms
 
 Marks = Callable[[], str]
 """Gives a new unguessable word at each call."""
