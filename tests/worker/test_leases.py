@@ -221,6 +221,7 @@ async def test_a_short_absence_of_the_store_ends_nothing(flaky: Flaky, host: Hos
     flaky.away, now.now = 1, 20.0
 
     await lease.confirm()
+    assert flaky.away == 0, "the store was asked, and did not answer"
     await lease.confirm()
 
 

@@ -68,11 +68,15 @@ def test_a_stopped_runtime_takes_no_permit(config: WorkerConfig, host: HostSide)
 
 def test_starting_and_stopping_twice_is_harmless(config: WorkerConfig) -> None:
     """A second start or stop changes nothing."""
+    before = set(threading.enumerate())
     runtime = Runtime(config)
     runtime.start()
+    started = set(threading.enumerate()) - before
     runtime.start()
+    assert set(threading.enumerate()) - before == started
     runtime.stop()
     runtime.stop()
+    assert not any(thread.is_alive() for thread in started)
 
 
 def test_a_permit_without_a_worker_is_an_error(config: WorkerConfig) -> None:
