@@ -25,6 +25,10 @@ _SURROGATES: Final = re.compile("[\ud800-\udfff]")
 _DUMPERS: Final = ("model_dump", "to_dict", "dict")
 _SCALARS: Final = frozenset((str, bool, type(None)))
 
+_COMPACT: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+_SORTED: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False, sort_keys=True)
+"""Made once: a call of `json.dumps` with options makes an encoder each time."""
+
 
 def plain(value: Any, path: str = "", depth: int = 0) -> Any:
     """Return the value as dicts, lists, strings, numbers, booleans and None; the value itself if it is so
@@ -109,7 +113,7 @@ def well_formed(text: str) -> str:
 
 def compact(value: Any) -> str:
     """Return plain JSON without spaces, keys in their order, non-ASCII kept, lone surrogates replaced."""
-    return well_formed(json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
+    return well_formed(_COMPACT.encode(value))
 
 
 def canonical_bytes(value: Any) -> bytes:
@@ -119,7 +123,7 @@ def canonical_bytes(value: Any) -> bytes:
 
 def canonical_form(value: Any) -> tuple[bytes, bool]:
     """Return what `canonical_bytes` returns, and whether lone surrogates were replaced."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True, allow_nan=False)
+    text = _SORTED.encode(value)
     try:
         return text.encode(), False
     except UnicodeEncodeError:

@@ -25,6 +25,14 @@ class Mode(StrEnum):
     ON = "on"
 
 
+def most_cautious(*modes: Mode) -> Mode:
+    """Return the one of several modes that does least."""
+    return min(modes, key=_CAUTION.__getitem__)
+
+
+_CAUTION: Final = {Mode.OFF: 0, Mode.SHADOW: 1, Mode.ON: 2}
+
+
 class Policy(BaseModel):
     """Settings of a session. Ratios are shares of the context window; None means the documented default."""
 

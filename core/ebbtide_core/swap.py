@@ -61,7 +61,7 @@ def apply(record: SummaryRecord, buffer: Buffer) -> Swap:
     lead, behind = heads(buffer.entries, cut)
     stays = frozenset((*lead, *behind, *kept))
     summary_message = _summary_message(record, buffer)
-    messages = [e.message for e in buffer.entries]
+    messages = buffer.passed
     return Swap(
         version=record.version,
         position=record.position,

@@ -15,7 +15,8 @@ from ebbtide.gate import Gate
 from ebbtide.memory import Memory
 from ebbtide.reporting import emit
 from ebbtide.turn import Report, Turn
-from ebbtide_core.budget.measure import Meter, Parts
+from ebbtide_core.budget.measure import Parts
+from ebbtide_core.budget.meter import Meter
 from ebbtide_core.budget.tokens import tokenizer
 from ebbtide_core.dialects.base import Dialect, Message
 from ebbtide_core.dialects.detect import by_name, for_model
@@ -23,7 +24,7 @@ from ebbtide_core.errors import InputError, UnfittableRequest
 from ebbtide_core.metrics import NullRecorder, Recorder
 from ebbtide_core.names import Owner, checked_name
 from ebbtide_core.permits import PermitSender
-from ebbtide_core.policy import Mode, Policy, limits
+from ebbtide_core.policy import Mode, Policy, most_cautious
 from ebbtide_core.store.client import SyncStore
 
 log = logging.getLogger("ebbtide.pool")
@@ -127,14 +128,14 @@ def engine(
     if max_tokens is not None:
         _whole("max_tokens", max_tokens, least=0)
     _whole("pending_tool_tokens", pending_tool_tokens, least=0)
-    resolved = limits(memory.policy, memory.window, max_tokens)
+    resolved = memory.limits(max_tokens)
     parts = Parts(
         system_tokens=memory.meter.value_tokens(system, "system"),
         tools_tokens=memory.meter.value_tokens(tools, "tools"),
         max_tokens=resolved.max_tokens,
         pending_tokens=pending_tool_tokens,
     )
-    mode = min(pool.mode, memory.policy.mode, key=[Mode.OFF, Mode.SHADOW, Mode.ON].index)
+    mode = most_cautious(pool.mode, memory.policy.mode)
     request = Request(
         messages=messages,
         parts=parts,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from ebbtide.effects import Ask, Effects, Hand, Now, Pause
-from ebbtide.memory import Memory
+from ebbtide.memory import Applied, Memory
 from ebbtide.order import Order
 from ebbtide.reporting import notice, sent_messages
 from ebbtide.standing import Standing
@@ -18,6 +18,7 @@ from ebbtide.turn import Report, Swapped, Turn
 from ebbtide_core import swap as swapping
 from ebbtide_core.breaker import BreakerState
 from ebbtide_core.budget.measure import Parts
+from ebbtide_core.budget.sizes import Sizes
 from ebbtide_core.contract.job import Urgency
 from ebbtide_core.contract.manifest import PROGRESS
 from ebbtide_core.contract.record import RecordHeader, SummaryRecord
@@ -25,9 +26,9 @@ from ebbtide_core.decide import Action, Decision, Reason, Situation, decide
 from ebbtide_core.dialects.base import Message
 from ebbtide_core.errors import ContractError, EbbtideError, NotApplicable, UnfittableRequest
 from ebbtide_core.jsonio import unpack
-from ebbtide_core.lineage.buffer import Buffer, read
+from ebbtide_core.lineage.buffer import read
 from ebbtide_core.lineage.chain import Relation
-from ebbtide_core.policy import Limits, Mode
+from ebbtide_core.policy import Limits, Mode, most_cautious
 from ebbtide_core.store import blob_calls, session_calls
 from ebbtide_core.store.results import ClaimStatus, ClaimView, SessionView
 from ebbtide_core.views.ladder import degrade
@@ -66,7 +67,7 @@ class TurnEngine:
         self.at: Standing
         self.projected = 0
         self.state: SessionView | None = None
-        self.swapped: Swapped | None = None
+        self.applied: Applied | None = None
         self.enough = True
         self.faults: list[str] = []
         self.started = 0.0
@@ -95,18 +96,23 @@ class TurnEngine:
                 yield from self._order(decision)
         return (yield from self._finish(decision))
 
-    def _measured(self, buffer: Buffer) -> Standing:
-        memory, request = self.memory, self.request
-        return Standing(buffer, request.parts, request.limits, memory.meter, memory.tokens_ratio)
+    def _measured(self, sizes: Sizes) -> Standing:
+        request = self.request
+        return Standing(sizes.buffer, request.parts, request.limits, sizes, self.memory.tokens_ratio)
+
+    @property
+    def swapped(self) -> Swapped | None:
+        """The swap of this turn."""
+        return self.applied.swapped if self.applied else None
 
     @property
     def mode(self) -> Mode:
         """The most cautious of the modes that pool, policy and state ask for."""
-        asked = [self.request.mode]
-        if self.state is not None and self.state.mode is not None:
-            known = self.state.mode in Mode.__members__.values()
-            asked.append(Mode(self.state.mode) if known else Mode.OFF)
-        return min(asked, key=[Mode.OFF, Mode.SHADOW, Mode.ON].index)
+        asked = self.state.mode if self.state is not None else None
+        if asked is None:
+            return self.request.mode
+        known = asked in Mode.__members__.values()
+        return most_cautious(self.request.mode, Mode(asked) if known else Mode.OFF)
 
     def _ask(self, call: Any) -> Effects[Any]:
         """Run a call within the I/O budget; None when the store is not to be asked, or did not answer."""
@@ -201,33 +207,50 @@ class TurnEngine:
         return record
 
     def _swap(self, record: SummaryRecord) -> bool:
-        """Swap the record in, unless it would not make the request at least a tenth smaller.
-
-        All messages are read anew before: one that was changed in place since must not vanish behind a
-        summary.
-        """
-        fresh = read(self.at.buffer.messages, self.memory.dialect)
-        if fresh.chain != self.at.buffer.chain:
-            self.faults.append("buffer: a message was changed in place after it was read")
-            self.memory.buffer, self.at = fresh, self._measured(fresh)
+        """Swap the record in, unless it would not make the request at least a tenth smaller."""
+        before = self.at.buffer
+        again = self.memory.again(record, before)
+        done = (again, self.memory.applied.swapped) if again and self.memory.applied else self._apply(record)
+        if done is None:
             return False
-        try:
-            done = swapping.apply(record, self.at.buffer)
-        except NotApplicable as error:
-            self.faults.append(f"record {record.version}: {error}")
-            return False
-        after = self._measured(read(done.messages, self.memory.dialect))
+        sizes, swapped = done
+        after = self._measured(sizes)
         if after.total > PROGRESS * self.at.total:
             return False
         self.at = after
         self.enough = after.total < self.limits.soft
-        self.swapped = Swapped(
+        self.applied = Applied(swapped, before, sizes.buffer, sizes)
+        return True
+
+    def _apply(self, record: SummaryRecord) -> tuple[Sizes, Swapped] | None:
+        """Return the buffer with the record swapped in, None when that can't be done.
+
+        All messages are read anew before: one that was changed in place since must not vanish behind a
+        summary.
+        """
+        memory, buffer = self.memory, self.at.buffer
+        fresh = read(buffer.passed, memory.dialect)
+        if fresh.chain != buffer.chain:
+            self.faults.append("buffer: a message was changed in place after it was read")
+            sizes = Sizes(memory.meter, fresh)
+            memory.reread(sizes)
+            self.at = self._measured(sizes)
+            return None
+        try:
+            done = swapping.apply(record, buffer)
+        except NotApplicable as error:
+            self.faults.append(f"record {record.version}: {error}")
+            return None
+        sizes = Sizes(memory.meter, read(done.messages, memory.dialect))
+        return sizes, Swapped(
             done.version, done.position, done.summary_message, done.carried, len(done.removed), record
         )
-        return True
 
     def _situation(self, waited: bool = False) -> Situation:
         state, at = self.state, self.at
+        pending = state is not None and (self._claim is not None or self.memory.mailbox.busy)
+        # Below hard a compaction under way is all that counts, and looking for a cut is dear.
+        idle = pending and at.total < self.limits.hard
         return Situation(
             projected=at.total,
             soft=self.limits.soft,
@@ -235,9 +258,9 @@ class TurnEngine:
             mode=self.mode,
             breaker=state.breaker if state else BreakerState.CLOSED,
             ready=self.mode is Mode.SHADOW and bool(at.waiting_version(state)),
-            cuttable=at.cut is not None,
-            enough_new=at.new_tokens(state) >= at.least_new,
-            pending=state is not None and (self._claim is not None or self.memory.mailbox.busy),
+            cuttable=idle or at.cut is not None,
+            enough_new=idle or at.new_tokens(state) >= at.least_new,
+            pending=pending,
             store=state is not None,
             split_brain=state.split_brain if state else False,
             waited=waited or self.memory.policy.wait_budget <= 0,
@@ -270,7 +293,7 @@ class TurnEngine:
                 figures=self.at.figures(cut),
                 policy=self.memory.policy,
                 model=self.memory.model,
-                meter=self.memory.meter,
+                counts=self.at.sizes.each(),
                 urgency=urgency,
                 new_tokens=self.at.new_tokens(state),
                 min_new_tokens=self.at.least_new,
@@ -316,7 +339,7 @@ class TurnEngine:
             view, fits = chosen.view, chosen.fits
         elapsed = (yield Now()) - self.started
         turn = self._turn(decision, view, elapsed)
-        self.memory.close_turn(turn.swap, self.at.counted(view))
+        self.memory.close_turn(self.applied, self.at.counted(view))
         if not fits:
             raise UnfittableRequest(
                 projected=self.at.total, limit=self.limits.window, smallest=turn.report.sent, turn=turn
@@ -354,7 +377,8 @@ class TurnEngine:
         """A swap is what the turn did unless it had to degrade as well."""
         if view is not None or self.swapped is None:
             return decision.action, decision.reason
-        again = (self.swapped.version, self.swapped.record.body) == self.memory.applied
+        last = self.memory.applied
+        again = last is not None and last.swapped.record.body == self.swapped.record.body
         return Action.SWAP, Reason.REAPPLIED if again else Reason.RECORD_READY
 
 

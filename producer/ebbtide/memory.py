@@ -10,12 +10,14 @@ from threading import Lock
 from typing import Any, Final
 
 from ebbtide.turn import Swapped
-from ebbtide_core.budget.measure import Meter, prior_ratio, prompt_tokens, running_ratio
+from ebbtide_core.budget.measure import prior_ratio, prompt_tokens, running_ratio
+from ebbtide_core.budget.meter import Meter
+from ebbtide_core.budget.sizes import Sizes
 from ebbtide_core.contract.record import SummaryRecord
 from ebbtide_core.dialects.base import Dialect, Message
 from ebbtide_core.lineage.buffer import Buffer, read
 from ebbtide_core.names import Owner
-from ebbtide_core.policy import Policy
+from ebbtide_core.policy import Limits, Policy, limits
 from ebbtide_core.store.results import ClaimStatus, SessionView
 
 RECORDS_REMEMBERED: Final = 3
@@ -85,6 +87,17 @@ class Mailbox:
             return stale
 
 
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """The last swap: the buffers before and after it; `sizes` are those of the latter, or of what it grew
+    to."""
+
+    swapped: Swapped
+    before: Buffer
+    after: Buffer
+    sizes: Sizes
+
+
 @dataclass
 class Memory:
     """One session as its host sees it. `sent_counted` is the count of the last view sent, for calibration."""
@@ -97,21 +110,50 @@ class Memory:
     policy: Policy
     meter: Meter
     seq: int = 0
-    buffer: Buffer | None = None
     state: SessionView | None = None
     ratio: float | None = None
     observed: float | None = None
     sent_counted: int = 0
-    applied: tuple[int, str] = (0, "")
+    applied: Applied | None = None
     mailbox: Mailbox = field(default_factory=Mailbox)
+    _limits: tuple[int | None, Limits] | None = None
+    _read: tuple[Sizes, ...] = ()
     _records: OrderedDict[str, SummaryRecord] = field(default_factory=OrderedDict)
 
-    def read(self, messages: Sequence[Message]) -> Buffer:
-        """Return the messages as a buffer, reading only what is new. Raises InputError or LimitError."""
+    def limits(self, max_tokens: int | None) -> Limits:
+        """Return the policy's figures for the window and an output of so many tokens (None: the default)."""
+        if self._limits is None or self._limits[0] != max_tokens:
+            self._limits = (max_tokens, limits(self.policy, self.window, max_tokens))
+        return self._limits[1]
+
+    def read(self, messages: Sequence[Message]) -> Sizes:
+        """Return the messages as a buffer with its sizes, reading only what is new. Raises InputError or
+        LimitError.
+
+        They go on from what was passed last, or from the buffer that the last swap made.
+        """
         if self.mailbox.stale():
-            self.buffer = None
-        self.buffer = read(messages, self.dialect, self.buffer)
-        return self.buffer
+            self.reread(None)
+        buffer = read(messages, self.dialect, *(sizes.buffer for sizes in self._read))
+        known = next((s for s in self._read if s.buffer.entries and buffer.continues(s.buffer)), None)
+        sizes = known.follow(buffer) if known else Sizes(self.meter, buffer)
+        self._read = (sizes,)
+        return sizes
+
+    def reread(self, sizes: Sizes | None) -> None:
+        """Take this as what was passed last; without it, read all anew next time."""
+        self._read = (sizes,) if sizes else ()
+        self.applied = None
+
+    def again(self, record: SummaryRecord, buffer: Buffer) -> Sizes | None:
+        """Return the buffer after a swap that was made before, when it has only grown since; else None."""
+        applied = self.applied
+        if applied is None or applied.swapped.record.body != record.body:
+            return None
+        if not buffer.continues(applied.before):
+            return None
+        grown = (*applied.after.passed, *buffer.passed[len(applied.before.entries) :])
+        return applied.sizes.follow(read(grown, self.dialect, applied.after))
 
     @property
     def tokens_ratio(self) -> float:
@@ -130,11 +172,12 @@ class Memory:
         while len(self._records) > RECORDS_REMEMBERED:
             self._records.popitem(last=False)
 
-    def close_turn(self, swap: Swapped | None, sent_counted: int) -> None:
+    def close_turn(self, swap: Applied | None, sent_counted: int) -> None:
         """Note what the turn swapped in and how large its request was counted."""
         self.sent_counted = sent_counted
         if swap is not None:
-            self.applied = (swap.version, swap.record.body)
+            self._read = (*self._read, swap.sizes)
+            self.applied = swap
 
     def observe(self, usage: Any) -> None:
         """Take the provider's usage of the last request into the ratio; unknown shapes change nothing."""
@@ -145,7 +188,7 @@ class Memory:
 
     def forget(self) -> None:
         """Drop everything but identity and calibration (after a reset)."""
-        self.buffer = self.state = None
-        self.applied = (0, "")
+        self.state = None
+        self.reread(None)
         self.sent_counted = 0
         self._records.clear()

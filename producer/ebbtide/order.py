@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ebbtide_core.budget.boundary import Cut
-from ebbtide_core.budget.measure import Meter
 from ebbtide_core.contract.job import After, Job, Urgency, job_id
 from ebbtide_core.contract.manifest import Figures, Manifest, SegmentRef
 from ebbtide_core.contract.record import Carried
 from ebbtide_core.errors import EbbtideError, InputError
 from ebbtide_core.jsonio import digest
-from ebbtide_core.lineage.buffer import Buffer, Entry, Kind, checked
+from ebbtide_core.lineage.buffer import Buffer, Kind, checked
 from ebbtide_core.lineage.canonical import canonical
 from ebbtide_core.lineage.chain import link
 from ebbtide_core.lineage.exchanges import exchanges
@@ -27,8 +26,10 @@ class BufferChanged(EbbtideError):
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """One wish for a compaction: whose, of what, how urgent; `waits` is a ready record that wasn't swapped
-    (0: none)."""
+    """One wish for a compaction: whose, of what, how urgent.
+
+    `counts` are the tokenizer's of each message; `waits` is a ready record that wasn't swapped (0: none).
+    """
 
     owner: Owner
     incarnation: str
@@ -38,7 +39,7 @@ class Order:
     figures: Figures
     policy: Policy
     model: str
-    meter: Meter
+    counts: Sequence[int]
     urgency: Urgency
     new_tokens: int
     min_new_tokens: int
@@ -79,8 +80,8 @@ class Upload:
 def upload(order: Order) -> Upload:
     """Return what a worker needs. Raises BufferChanged when the messages no longer are what was read."""
     buffer, cut = order.buffer, order.cut
-    spoken = [e for e in buffer.entries[: cut.index] if e.kind is Kind.SPOKEN]
-    forms = [_form(e, buffer) for e in spoken]
+    spoken = [i for i, e in enumerate(buffer.entries[: cut.index]) if e.kind is Kind.SPOKEN]
+    forms = [_form(buffer, i) for i in spoken]
     if _tip(buffer, forms) != cut.position.digest:
         raise BufferChanged("a message was changed in place after it was read")
     contents: dict[str, bytes] = {}
@@ -98,7 +99,7 @@ def upload(order: Order) -> Upload:
         base_summary=summary.summary if summary else None,
         position=cut.position,
         segments=segments,
-        tokens=tuple(order.meter.tokens(e) for e in spoken),
+        tokens=tuple(order.counts[i] for i in spoken),
         exchanges=_starts(buffer, cut),
         carried=cut.carried,
         released=released,
@@ -109,9 +110,9 @@ def upload(order: Order) -> Upload:
     return Upload(manifest, contents)
 
 
-def _form(entry: Entry, buffer: Buffer) -> bytes:
+def _form(buffer: Buffer, index: int) -> bytes:
     try:
-        return canonical(checked(entry.message, 0), buffer.dialect)
+        return canonical(checked(buffer.passed[index], index), buffer.dialect)
     except InputError as error:
         raise BufferChanged(f"a message was changed in place after it was read: {error.problem}") from None
 
@@ -148,10 +149,9 @@ def _released(order: Order, contents: dict[str, bytes]) -> SegmentRef | None:
     listed: set[Carried] = set(order.cut.released)
     if not listed:
         return None
-    entries = order.buffer.entries[: order.cut.index]
     forms = [
-        _form(e, order.buffer)
-        for e in entries
+        _form(order.buffer, i)
+        for i, e in enumerate(order.buffer.entries[: order.cut.index])
         if e.kind is Kind.CARRIED and Carried(index=e.index, digest=e.digest) in listed
     ]
     return _segment(forms, 0, contents)

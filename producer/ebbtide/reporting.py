@@ -26,10 +26,8 @@ _RUNGS: Final = {
 def sent_messages(buffer: Buffer, view: View | None) -> list[Message]:
     """Return what goes to the model: without marks, lone surrogates replaced."""
     if view is None:
-        return list(buffer.view)
-    if not buffer.touched:
-        return list(view.messages)
-    changed = {id(e.message): e.sent for e in buffer.entries}
+        return buffer.view
+    changed = {id(buffer.passed[i]): buffer.sent(i) for i in buffer.altered}
     return [changed.get(id(message), message) for message in view.messages]
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ebbtide_core.budget.boundary import Cut, boundary
-from ebbtide_core.budget.measure import Meter, Parts, Projection, project, scaled, tokens_of
+from ebbtide_core.budget.measure import Parts, Projection, project, scaled, tokens_of
+from ebbtide_core.budget.sizes import Sizes
 from ebbtide_core.contract.manifest import LEAST_SUMMARY_SHARE, PROGRESS, Figures
 from ebbtide_core.dialects.base import Message
 from ebbtide_core.lineage.buffer import Buffer, Kind, read
@@ -24,13 +25,13 @@ class Standing:
     buffer: Buffer
     parts: Parts
     limits: Limits
-    meter: Meter
+    sizes: Sizes
     ratio: float
 
     @cached_property
     def projection(self) -> Projection:
         """The projected size of the request that sends this buffer."""
-        return project(self.buffer, self.parts, self.meter, self.ratio, self.limits.soft)
+        return project(self.sizes, self.parts, self.ratio, self.limits.soft)
 
     @property
     def total(self) -> int:
@@ -40,7 +41,7 @@ class Standing:
     @cached_property
     def tokens(self) -> list[int]:
         """The model's tokens of each message."""
-        return tokens_of(self.buffer.entries, self.meter, self.ratio)
+        return tokens_of(self.sizes.each(), self.ratio)
 
     @cached_property
     def cut(self) -> Cut | None:
@@ -102,4 +103,4 @@ class Standing:
 
     def _count(self, message: Message) -> int:
         entry = read([message], self.buffer.dialect).entries[0]
-        return scaled(self.meter.tokens(entry), self.ratio)
+        return scaled(self.sizes.meter.tokens(entry, message), self.ratio)

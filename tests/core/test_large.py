@@ -10,6 +10,7 @@ import pytest
 
 from ebbtide_core import swap
 from ebbtide_core.budget.measure import Parts, project
+from ebbtide_core.budget.sizes import Sizes
 from ebbtide_core.lineage.buffer import Entry, read
 from ebbtide_core.lineage.exchanges import exchanges
 from ebbtide_core.policy import MAX_BUFFER_MESSAGES, Policy, limits
@@ -69,7 +70,7 @@ def calls(step: Callable[[], object]) -> int:
 def turn(world: World, messages: list[dict[str, Any]]) -> None:
     """All that a turn at hard does in the core."""
     buffer = world.read(messages)
-    project(buffer, Parts(), world.meter, 1.0, world.limits.soft)
+    project(Sizes(world.meter, buffer), Parts(), 1.0, world.limits.soft)
     cut = world.cut(buffer)
     assert cut is not None
     swap.apply(world.record(buffer, cut), buffer)
@@ -138,7 +139,7 @@ def test_a_buffer_of_the_largest_size_goes_through() -> None:
     world = World("anthropic", limits(Policy(), 200_000), 0)
     messages = littered(MAX_BUFFER_MESSAGES, every=1_000, among=talk)
     buffer = world.read(messages)
-    found = project(buffer, Parts(), world.meter, 1.0, world.limits.soft)
+    found = project(Sizes(world.meter, buffer), Parts(), 1.0, world.limits.soft)
     assert found.total > world.limits.hard
     cut = world.cut(buffer)
     assert cut is not None

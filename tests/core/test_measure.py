@@ -12,7 +12,6 @@ from ebbtide_core.budget.measure import (
     CLAUDE_PRIOR,
     RATIO_MAX,
     RATIO_MIN,
-    Meter,
     Parts,
     Projection,
     clamped,
@@ -21,8 +20,9 @@ from ebbtide_core.budget.measure import (
     prompt_tokens,
     running_ratio,
     scaled,
-    tokens_of,
 )
+from ebbtide_core.budget.meter import Meter
+from ebbtide_core.budget.sizes import Sizes
 from ebbtide_core.budget.tokens import tokenizer
 from ebbtide_core.dialects.base import Dialect
 from ebbtide_core.errors import InputError
@@ -58,7 +58,7 @@ class Counting:
 
 def counted(messages: list[Any], dialect: Dialect = ANTHROPIC) -> list[int]:
     """The real count of each message."""
-    return tokens_of(reading(messages, dialect).entries, Meter(tokenizer(), dialect), 1.0)
+    return Meter(tokenizer(), dialect).each(reading(messages, dialect))
 
 
 def test_images_count_a_fixed_amount_each() -> None:
@@ -67,7 +67,7 @@ def test_images_count_a_fixed_amount_each() -> None:
     sizes = counted(messages)
     assert all(IMAGE_TOKENS < size < IMAGE_TOKENS + 100 for size in sizes[::2])
     meter = Meter(tokenizer(), ANTHROPIC)
-    found = project(reading(messages), Parts(), meter, 1.0, limits(Policy(), 50_000).soft)
+    found = project(Sizes(meter, reading(messages)), Parts(), 1.0, limits(Policy(), 50_000).soft)
     assert found.exact
     assert found.total > 0.95 * 50_000
     assert counted([user(image(400_000))]) == counted([user(image(4))])
@@ -113,6 +113,20 @@ def test_system_and_tools_add_to_the_count() -> None:
     with pytest.raises(InputError, match="object is not JSON") as raised:
         meter.value_tokens([{"name": object()}], "tools")
     assert raised.value.path == "tools[0].name"
+
+
+def test_system_and_tools_are_counted_again_only_when_they_changed() -> None:
+    """Equal ones are known, also as copies; a list changed in place is noticed."""
+    tokens = Counting()
+    meter = Meter(tokens, ANTHROPIC)
+    tools = [{"name": "bash"}]
+    first = [meter.value_tokens("be kind", "system"), meter.value_tokens(tools, "tools")]
+    assert [meter.value_tokens("be kind", "system"), meter.value_tokens([{"name": "bash"}], "tools")] == first
+    assert tokens.calls == 2
+    tools[0]["name"] = "bash and more"
+    assert meter.value_tokens(tools, "tools") > first[1]
+    assert meter.value_tokens("be kind and brief", "system") > first[0]
+    assert tokens.calls == 4
 
 
 def test_what_looks_like_a_special_token_is_text() -> None:
@@ -163,7 +177,9 @@ def test_cached_tokens_count_once(usage: Any, expected: int) -> None:
 def test_a_huge_result_counts_before_any_usage_is_reported() -> None:
     """The estimate is of all that will be sent, whatever the last usage was."""
     buffer = reading([user("go"), assistant(call("t1")), user(result("t1", "word " * 160_000))])
-    found = project(buffer, Parts(), Meter(tokenizer(), ANTHROPIC), 1.0, limits(Policy(), 200_000).soft)
+    found = project(
+        Sizes(Meter(tokenizer(), ANTHROPIC), buffer), Parts(), 1.0, limits(Policy(), 200_000).soft
+    )
     assert found.total > 140_000
 
 
@@ -171,26 +187,26 @@ def test_a_projection_adds_output_and_what_is_still_to_come() -> None:
     """Ratio for what was counted, not for what is already in the model's tokens."""
     meter = Meter(Counting(), ANTHROPIC)
     buffer = reading([user("x" * 1_000)])
-    size = meter.tokens(buffer.entries[0])
+    size = meter.tokens(buffer.entries[0], buffer.passed[0])
     parts = Parts(system_tokens=100, tools_tokens=50, max_tokens=400, pending_tokens=30)
-    found = project(buffer, parts, meter, 1.3, soft=10)
+    found = project(Sizes(meter, buffer), parts, 1.3, soft=10)
     assert found == Projection(view=scaled(size, 1.3), outside=195 + 430, counted=size + 150)
     assert found.total == found.view + 625
 
 
 def test_the_tokenizer_is_not_asked_while_no_watermark_is_in_reach() -> None:
-    """One token a byte, at the largest ratio, is an upper bound; each message is counted at most once."""
+    """One token a byte is an upper bound; each message is counted at most once."""
     tokens = Counting()
     meter = Meter(tokens, ANTHROPIC)
     messages = [user("x" * 100) for _ in range(10)]
     buffer = reading(messages)
     bound = sum(entry.size + entry.fixed + 1 for entry in buffer.entries)
-    rough = project(buffer, Parts(), meter, 1.0, soft=2 * bound + 1)
+    rough = project(Sizes(meter, buffer), Parts(), 1.0, soft=bound + 1)
     assert (tokens.calls, rough.exact) == (0, False)
     assert 0 < rough.total <= bound
-    exact = project(buffer, Parts(), meter, 1.0, soft=2 * bound)
+    exact = project(Sizes(meter, buffer), Parts(), 1.0, soft=bound)
     assert (tokens.calls, exact.exact) == (1, True)
-    project(reading([*messages, user("y" * 50)]), Parts(), meter, 1.0, soft=1)
+    project(Sizes(meter, reading([*messages, user("y" * 50)])), Parts(), 1.0, soft=1)
     assert tokens.calls == 2
 
 
@@ -198,7 +214,7 @@ def test_images_count_in_the_bound_too() -> None:
     """A buffer of images alone reaches a watermark without any text."""
     tokens = Counting()
     buffer = reading([user(image(4)) for _ in range(5)])
-    found = project(buffer, Parts(), Meter(tokens, ANTHROPIC), 1.0, soft=5 * IMAGE_TOKENS)
+    found = project(Sizes(Meter(tokens, ANTHROPIC), buffer), Parts(), 1.0, soft=5 * IMAGE_TOKENS)
     assert found.exact
     assert found.total >= 5 * IMAGE_TOKENS
 
@@ -210,12 +226,12 @@ def test_marks_cost_nothing() -> None:
 
 def test_the_memo_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """The oldest counts are forgotten, and counted again."""
-    monkeypatch.setattr("ebbtide_core.budget.measure.MEMO_ENTRIES", 3)
+    monkeypatch.setattr("ebbtide_core.budget.meter.MEMO_ENTRIES", 3)
     tokens = Counting()
     meter = Meter(tokens, ANTHROPIC)
-    entries = reading([user(str(n)) for n in range(5)]).entries
-    for entry in (*entries, entries[-1], entries[0]):
-        meter.tokens(entry)
+    buffer = reading([user(str(n)) for n in range(5)])
+    for at in (0, 1, 2, 3, 4, 4, 0):
+        meter.tokens(buffer.entries[at], buffer.passed[at])
     assert tokens.calls == 6
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ebbtide_core.contract.record import Carried, body_digest
 from ebbtide_core.dialects.base import Dialect
+from ebbtide_core.dialects.detect import by_name
 from ebbtide_core.errors import InputError
 from ebbtide_core.lineage.buffer import Buffer, Kind, empty, position_after, read
 from ebbtide_core.lineage.canonical import canonical, message_digest
@@ -28,6 +32,7 @@ from tests.core.say import (
     text,
     user,
 )
+from tests.strategies.messages import Format, buffers
 
 AT = Position(7, b"\xab" * 16)
 SYSTEM, EPHEMERAL, SUMMARY, CARRIED, SPOKEN = Kind
@@ -129,29 +134,85 @@ def test_a_request_is_what_the_user_says() -> None:
     assert [e.request for e in reading([asks("a"), answers("a", "result")], OPENAI).entries] == [0, 0]
 
 
-def test_only_new_messages_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same objects at the same places are known; another object is read anew with all that follows."""
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The indices of the messages that were read, one after the other."""
     from ebbtide_core.lineage import buffer as module
 
-    asked: list[int] = []
+    found: list[int] = []
     original = module.checked
 
     def counting(message: Any, index: int) -> Any:
-        asked.append(index)
+        found.append(index)
         return original(message, index)
 
     monkeypatch.setattr(module, "checked", counting)
+    return found
+
+
+def test_only_new_messages_are_read(asked: list[int]) -> None:
+    """The same messages at the same places are known, be they the same objects or equal ones."""
     messages = [user("a"), assistant("b"), user("c")]
     known = read(messages[:2], ANTHROPIC)
     assert read(messages, ANTHROPIC, known).chain == reading(messages).chain
     assert asked == [0, 1, 2, 0, 1, 2]
     asked.clear()
-    assert read(messages[:2], ANTHROPIC, known) is known
-    assert asked == []
-    read([messages[0], dict(messages[1]), messages[2]], ANTHROPIC, known)
-    read(messages[:1], ANTHROPIC, known)
-    read(messages, OPENAI, known)
-    assert asked == [0, 1, 2, 0, 0, 1, 2]
+    assert read(messages[:2], ANTHROPIC, known) == known
+    copies = copy.deepcopy(messages)
+    found = read(copies, ANTHROPIC, known)
+    assert asked == [2]
+    assert all(kept is given for kept, given in zip(found.messages, copies, strict=True))
+
+
+def test_after_another_message_all_is_read_anew(asked: list[int]) -> None:
+    """A shorter history and another format too."""
+    messages = [user("a"), assistant("b"), user("c")]
+    known = read(messages[:2], ANTHROPIC)
+    for others, dialect in (
+        ([user("a"), assistant("B"), user("c")], ANTHROPIC),
+        (messages[:1], ANTHROPIC),
+        (messages, OPENAI),
+        ([user("a"), _Odd(assistant("b"))], ANTHROPIC),
+    ):
+        asked.clear()
+        assert read(others, dialect, known) == read(others, dialect)
+        assert asked == 2 * list(range(len(others)))
+
+
+class _Odd(dict[str, Any]):
+    """A message of a foreign type whose comparison fails."""
+
+    __hash__ = None
+
+    def __eq__(self, other: object) -> bool:
+        raise ValueError("compare element by element")
+
+
+def test_the_first_earlier_buffer_that_fits_is_gone_on_with(asked: list[int]) -> None:
+    """Hosts keep the raw history, or the buffer after a swap."""
+    raw, kept = [user("a"), assistant("b")], [summary(), assistant("b")]
+    earlier = (read(raw, ANTHROPIC), read(kept, ANTHROPIC))
+    for messages in (raw, kept):
+        asked.clear()
+        grown = [*messages, user("c")]
+        assert read(grown, ANTHROPIC, *earlier) == read(grown, ANTHROPIC)
+        assert asked[0] == 2
+
+
+@pytest.mark.parametrize("fmt", ["anthropic", "openai"])
+@given(data=st.data())
+def test_reading_on_gives_what_reading_at_once_gives(fmt: Format, data: st.DataObject) -> None:
+    """Whatever stands in the buffer, wherever it was read before, also after another end was read from
+    there."""
+    messages = data.draw(buffers(fmt, malformed=data.draw(st.booleans())))
+    cut = data.draw(st.integers(0, len(messages)))
+    dialect = by_name(fmt)
+    known = read(messages[:cut], dialect)
+    elsewhere = read([*messages[:cut], user("another end")], dialect, known)
+    found = read(messages, dialect, known)
+    assert found == read(messages, dialect)
+    assert found.continues(known)
+    assert len(messages) == cut or not found.continues(elsewhere)
 
 
 def test_the_empty_buffer_stands_at_the_origin() -> None:

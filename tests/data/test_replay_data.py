@@ -10,10 +10,12 @@ import pytest
 from ebbtide_cli.replay.reader import read_files
 from ebbtide_cli.replay.transcript import Transcript
 from ebbtide_core.budget.boundary import boundary
-from ebbtide_core.budget.measure import Meter, Parts, project, tokens_of
+from ebbtide_core.budget.measure import Parts, project, tokens_of
+from ebbtide_core.budget.meter import Meter
+from ebbtide_core.budget.sizes import Sizes
 from ebbtide_core.budget.tokens import tokenizer
 from ebbtide_core.dialects.detect import by_name
-from ebbtide_core.lineage.buffer import Buffer, read
+from ebbtide_core.lineage.buffer import Buffer, empty, read
 from ebbtide_core.policy import Policy, limits
 from tests.cli.command import run
 
@@ -33,10 +35,11 @@ pytestmark = [
 
 def is_due(buffer: Buffer, meter: Meter, parts: Parts) -> bool:
     """Say whether a buffer is at or above soft with a boundary that leaves enough to summarise."""
-    projection = project(buffer, parts, meter, 1.0, LIMITS.soft)
+    sizes = Sizes(meter, buffer)
+    projection = project(sizes, parts, 1.0, LIMITS.soft)
     if projection.total < LIMITS.soft:
         return False
-    cut = boundary(buffer, tokens_of(buffer.entries, meter, 1.0), LIMITS, projection.outside)
+    cut = boundary(buffer, tokens_of(sizes.each(), 1.0), LIMITS, projection.outside)
     return cut is not None and cut.new_tokens >= LIMITS.min_new_tokens
 
 
@@ -49,7 +52,7 @@ def longest_due_run(transcript: Transcript) -> int:
         max_tokens=LIMITS.max_tokens,
     )
     longest = current = 0
-    buffer: Buffer | None = None
+    buffer = empty(meter.dialect)
     for index, message in enumerate(transcript.messages):
         if message["role"] == "assistant":
             buffer = read(transcript.messages[:index], meter.dialect, buffer)

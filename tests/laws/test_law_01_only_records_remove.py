@@ -60,29 +60,29 @@ def undeclared(world: World, buffer: Buffer, view: View) -> list[str]:
         if gap.messages != len(span) or gap.digest != framed(b"ebbtide/omitted/1", names):
             faults.append(f"the omission {gap} does not name {span}")
     told = [int(n) for m in view.messages if UID not in m for n in _NOTICE.findall(str(m["content"]))]
-    summaries = sum(UID not in buffer.entries[i].message for i in missing)
+    summaries = sum(UID not in buffer.passed[i] for i in missing)
     if sum(told) != len(missing) - (summaries if view.rung is Rung.EXTRACTIVE else 0):
         faults.append(f"the model is told of {told}, left out are {missing}")
     return faults
 
 
 def _indices(buffer: Buffer, start: int, stop: int) -> list[int]:
-    return [i for i in range(start, stop) if not is_system(buffer.entries[i].message)]
+    return [i for i in range(start, stop) if not is_system(buffer.passed[i])]
 
 
 def _canonical(world: World, buffer: Buffer, index: int) -> bytes:
-    return canonical(checked(buffer.entries[index].message, 0), world.dialect)
+    return canonical(checked(buffer.passed[index], 0), world.dialect)
 
 
 def _missing(world: World, buffer: Buffer, view: View) -> tuple[list[int], list[int]]:
     """Return the buffer indices that the view left out, and those that it holds with shorter results."""
     left = {_name(m): m for m in view.messages}
     missing, shortened = [], []
-    for i, entry in enumerate(buffer.entries):
-        sent = left.get(_name(entry.message))
+    for i, message in enumerate(buffer.passed):
+        sent = left.get(_name(message))
         if sent is None:
             missing.append(i)
-        elif result_texts(world.fmt, sent) != result_texts(world.fmt, entry.message):
+        elif result_texts(world.fmt, sent) != result_texts(world.fmt, message):
             shortened.append(i)
     return missing, shortened
 
@@ -94,7 +94,7 @@ def _name(message: Message) -> Any:
 
 def misreported_clips(world: World, buffer: Buffer, view: View) -> list[str]:
     """Return each clipped text that is not its original's head and tail, or says a wrong number between."""
-    originals = {e.message.get(UID): e.message for e in buffer.entries}
+    originals = {message.get(UID): message for message in buffer.passed}
     faults = []
     for sent in view.messages:
         if UID not in sent:

@@ -72,8 +72,8 @@ def test_law_02_coverage(
     record = host.record(1)
     assert whole(record, [m.index for chunk in scripted.chunks for m in chunk.messages])
     forms = {
-        entry.index: canonical(plain(entry.message), by_name(fmt))
-        for entry in order.buffer.entries
+        entry.index: canonical(plain(message), by_name(fmt))
+        for entry, message in zip(order.buffer.entries, order.buffer.passed, strict=True)
         if entry.kind is Kind.SPOKEN
     }
     for span in record.coverage:

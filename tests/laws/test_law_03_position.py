@@ -64,8 +64,11 @@ def wrong_after_edit(example: tuple[Life, Edit], applies: Applies = swap.applies
 def _swapped(g: Generation, new: Buffer) -> Buffer:
     """What a host that had swapped this record holds after the edit, which lies behind the position."""
     keep = g.world.read(g.after)
-    head = [e.message for e in keep.entries if e.kind in (Kind.SUMMARY, Kind.CARRIED)]
-    tail = [e.message for e in new.entries if e.kind is Kind.SPOKEN and e.index >= g.record.position.count]
+    head = [
+        m for e, m in zip(keep.entries, keep.passed, strict=True) if e.kind in (Kind.SUMMARY, Kind.CARRIED)
+    ]
+    later = zip(new.entries, new.passed, strict=True)
+    tail = [m for e, m in later if e.kind is Kind.SPOKEN and e.index >= g.record.position.count]
     return g.world.read([*head, *tail])
 
 
@@ -163,7 +166,9 @@ def test_the_check_sees_a_reader_that_ignores_carried_messages() -> None:
 
     def forgetful(buffer: Buffer) -> Position:
         counted: Messages = [
-            dict_of(e.message) for e in buffer.entries if e.kind in (Kind.CARRIED, Kind.SPOKEN)
+            dict_of(m)
+            for e, m in zip(buffer.entries, buffer.passed, strict=True)
+            if e.kind in (Kind.CARRIED, Kind.SPOKEN)
         ]
         start = type(buffer.chain)(buffer.chain.base)
         return start.extend(canonical(m, buffer.dialect) for m in counted).tip

@@ -17,7 +17,8 @@ from ebbtide.effects import Ask, Effect, Hand, Pause
 from ebbtide.engine import Request, TurnEngine
 from ebbtide.memory import Memory
 from ebbtide_cli.embedded import EmbeddedServer
-from ebbtide_core.budget.measure import Meter, Parts
+from ebbtide_core.budget.measure import Parts
+from ebbtide_core.budget.meter import Meter
 from ebbtide_core.budget.tokens import ByteEstimate
 from ebbtide_core.contract.job import Urgency
 from ebbtide_core.dialects.detect import by_name

@@ -8,7 +8,7 @@ from typing import Any
 
 from ebbtide_core import swap
 from ebbtide_core.budget.boundary import Cut, boundary
-from ebbtide_core.budget.measure import Meter, tokens_of
+from ebbtide_core.budget.meter import Meter
 from ebbtide_core.budget.tokens import ByteEstimate
 from ebbtide_core.contract.record import SummariserName, SummaryRecord, body_digest
 from ebbtide_core.dialects.base import Dialect, Message
@@ -50,11 +50,11 @@ class World:
 
     def read(self, messages: Sequence[Message], previous: Buffer | None = None) -> Buffer:
         """Return the messages as a buffer."""
-        return read(messages, self.dialect, previous)
+        return read(messages, self.dialect, *([previous] if previous else []))
 
     def tokens(self, buffer: Buffer) -> list[int]:
         """Return the size of each message."""
-        return tokens_of(buffer.entries, self.meter, 1.0)
+        return self.meter.each(buffer)
 
     def cut(self, buffer: Buffer) -> Cut | None:
         """Return where a compaction cuts."""
@@ -66,7 +66,7 @@ class World:
 
     def size(self, message: Message) -> int:
         """Return the size of one message by itself."""
-        return self.meter.tokens(self.read([message]).entries[0])
+        return self.meter.tokens(self.read([message]).entries[0], message)
 
     def views(self, buffer: Buffer) -> list[View]:
         """Return what each rung of the ladder makes of the buffer, whether it fits or not."""
@@ -78,15 +78,11 @@ class World:
         """Return the local summary of what a cut leaves out."""
         kept = frozenset(cut.kept)
         gone = [
-            e
+            (e, checked(buffer.passed[i], i))
             for i, e in enumerate(buffer.entries[: cut.index])
             if e.kind in (Kind.SPOKEN, Kind.CARRIED) and i not in kept
         ]
-        plain = [checked(e.message, 0) for e in gone]
-        source = [
-            SourceMessage(e.index, m["role"], tuple(self.dialect.blocks(m)))
-            for e, m in zip(gone, plain, strict=True)
-        ]
+        source = [SourceMessage(e.index, m["role"], tuple(self.dialect.blocks(m))) for e, m in gone]
         base = buffer.summary.summary if buffer.summary else None
         budget = self.limits.summary_max_tokens
         return summarise(source, base=base, budget=budget, count=self.meter.tokenizer.count)

@@ -13,7 +13,9 @@ from ebbtide.courier import Courier
 from ebbtide.memory import Mailbox
 from ebbtide.order import Order
 from ebbtide.standing import Standing
-from ebbtide_core.budget.measure import Meter, Parts
+from ebbtide_core.budget.measure import Parts
+from ebbtide_core.budget.meter import Meter
+from ebbtide_core.budget.sizes import Sizes
 from ebbtide_core.budget.tokens import tokenizer
 from ebbtide_core.contract.job import Urgency
 from ebbtide_core.contract.record import SummaryRecord
@@ -91,7 +93,7 @@ class HostSide:
             "figures": standing.figures(cut),
             "policy": self.policy,
             "model": MODEL,
-            "meter": standing.meter,
+            "counts": standing.sizes.each(),
             "urgency": Urgency.LO,
             "new_tokens": standing.new_tokens(state),
             "min_new_tokens": 1,
@@ -101,11 +103,12 @@ class HostSide:
     def standing(self, messages: Sequence[Any]) -> Standing:
         """Return where the messages stand."""
         dialect = by_name(self.dialect)
+        buffer = self.read(messages)
         return Standing(
-            buffer=self.read(messages),
+            buffer=buffer,
             parts=Parts(max_tokens=100),
             limits=limits(self.policy, self.window, 100),
-            meter=Meter(tokenizer(), dialect),
+            sizes=Sizes(Meter(tokenizer(), dialect), buffer),
             ratio=1.0,
         )
 

@@ -39,6 +39,9 @@ _NATIVE: Final = frozenset(
     }
 )
 _NATIVE_RESULT: Final = "_tool_result"
+_TYPED: Final = frozenset(
+    {"text", "thinking", "redacted_thinking", "tool_use", "tool_result", "image", "document"}
+)
 _NESTED: Final = ("content", "source", "citations")
 _STRING_IS_TEXT: Final = frozenset({"tool_result", "content"})
 
@@ -79,6 +82,14 @@ class AnthropicMessages:
         """Say whether the message holds tool_result blocks and nothing else."""
         content = blocks_of(message.get("content"))
         return bool(content) and all(type_of(block) == "tool_result" for block in content)
+
+    def words(self, message: PlainMessage) -> int:
+        """Return the number of characters of the text blocks."""
+        return sum(map(len, texts_of(message.get("content"))))
+
+    def knows(self, message: PlainMessage) -> bool:
+        """Say whether the type of each block is known."""
+        return all(_known(type_of(block)) for block in blocks_of(message.get("content")))
 
     def weight(self, message: PlainMessage) -> Weight:
         """Return the message's compact JSON without payload data, and the fixed costs of its payloads."""
@@ -143,6 +154,10 @@ def _block(block: PlainMessage) -> Block:
             return Block(BlockKind.NATIVE)
         case _:
             return Block(BlockKind.OTHER)
+
+
+def _known(kind: str) -> bool:
+    return kind in _TYPED or kind in _NATIVE or kind.endswith(_NATIVE_RESULT)
 
 
 def _call(block: PlainMessage) -> Block:

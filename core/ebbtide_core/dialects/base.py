@@ -93,6 +93,12 @@ class Dialect(Protocol):
     def only_results(self, message: PlainMessage) -> bool:
         """Say whether the message holds results and nothing else."""
 
+    def words(self, message: PlainMessage) -> int:
+        """Return the number of characters of the message's text blocks."""
+
+    def knows(self, message: PlainMessage) -> bool:
+        """Say whether no block of the message is OTHER."""
+
     def weight(self, message: PlainMessage) -> Weight:
         """Return what to count: the message's compact JSON without payload data, and fixed costs for that."""
 

@@ -27,6 +27,7 @@ from ebbtide_core.dialects.payloads import weigh
 
 _RESULT_ROLES: Final = frozenset({"tool", "function"})
 _BESIDE_CONTENT: Final = ("tool_calls", "function_call", "refusal", "audio", "reasoning_content", "reasoning")
+_KNOWN: Final = frozenset({"text", "refusal", "image_url", "file"})
 _PART_PAYLOADS: Final = ("image_url", "file", "input_audio")
 _CALL_BODIES: Final = ("function", "custom")
 
@@ -82,6 +83,16 @@ class OpenAIChat:
     def only_results(self, message: PlainMessage) -> bool:
         """Say whether the message is a `tool` or `function` message."""
         return message["role"] in _RESULT_ROLES
+
+    def words(self, message: PlainMessage) -> int:
+        """Return the number of characters of the texts and refusals."""
+        return sum(len(block.text) for block in self.blocks(message) if block.kind is BlockKind.TEXT)
+
+    def knows(self, message: PlainMessage) -> bool:
+        """Say whether the type of each part is known."""
+        if message["role"] in _RESULT_ROLES:
+            return True
+        return all(type_of(part) in _KNOWN for part in blocks_of(message.get("content")))
 
     def weight(self, message: PlainMessage) -> Weight:
         """Return the message's compact JSON without payload data, and the fixed costs of its payloads."""

@@ -7,14 +7,14 @@ are skipped. All other messages are spoken: each adds one to the chain.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
 from ebbtide_core.contract.record import Carried
-from ebbtide_core.dialects.base import BlockKind, Dialect, Message, PlainMessage
+from ebbtide_core.dialects.base import Dialect, Message, PlainMessage
+from ebbtide_core.dialects.light import beyond_canonical
 from ebbtide_core.errors import InputError, LimitError
 from ebbtide_core.jsonio import plain, repaired
 from ebbtide_core.lineage.canonical import canonical_or_repaired, message_digest
@@ -40,12 +40,11 @@ class Entry:
     """One message of a buffer as the rules see it.
 
     `count` is the lineage count after it. `index` is its own lineage index (spoken and carried, else -1).
-    `size` is the length of its text in bytes, `fixed` the tokens of its images and documents. `request` is
+    `size` is the most bytes that its text has, `fixed` the tokens of its images and documents. `request` is
     the length in characters of what a user says in it (0: not a user's words). `repair`: it holds lone
-    surrogates.
+    surrogates. The message itself is at the same index of the buffer's `passed`.
     """
 
-    message: Message
     kind: Kind
     digest: str
     marks: Marks
@@ -65,47 +64,71 @@ class Entry:
         return self.size + self.fixed + 1
 
     @property
-    def sent(self) -> Message:
-        """The message as it is sent: without marks, lone surrogates replaced; the same object if it may
-        be."""
-        if self.repair:
-            value: Message = repaired(unmarked(plain(self.message)))
-            return value
-        return unmarked(plain(self.message)) if self.marks is not NONE else self.message
+    def system(self) -> bool:
+        """Is it a system or developer message?"""
+        return self.kind is Kind.SYSTEM
 
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """A buffer as read: its entries in order, its chain, its summary if it has one.
+    """A buffer as read: its messages as `passed`, an entry for each, its chain, its summary if it has one.
 
-    `size` is an upper bound of its tokens: one a byte, images and documents at their cost. `touched`: some
-    message is sent otherwise than it is kept.
+    `size` is an upper bound of its tokens: one a byte, images and documents at their cost. `altered` are the
+    indices of messages that are sent otherwise than they are kept.
     """
 
     dialect: Dialect
     entries: tuple[Entry, ...]
     chain: Chain
+    passed: tuple[Message, ...] = ()
     summary: Marked | None = None
     opened: bool = False
     awaited: tuple[Carried, ...] = ()
     issues: tuple[Issue, ...] = ()
-    pairing: Pairing = field(default_factory=Pairing, compare=False, repr=False)
     size: int = 0
-    touched: bool = False
+    altered: tuple[int, ...] = ()
+    pairing: Pairing = field(default_factory=Pairing, compare=False, repr=False)
 
     @property
     def messages(self) -> list[Message]:
         """The messages as the host passed them."""
-        return [entry.message for entry in self.entries]
+        return list(self.passed)
 
     @property
     def view(self) -> list[Message]:
         """The messages as they are sent."""
-        return [entry.sent for entry in self.entries] if self.touched else self.messages
+        view = list(self.passed)
+        for index in self.altered:
+            view[index] = self.sent(index)
+        return view
 
-    def starts_with(self, messages: Sequence[Message]) -> bool:
-        """Say whether these very objects are the buffer's first messages."""
-        return all(map(operator.is_, messages, (entry.message for entry in self.entries)))
+    def sent(self, index: int) -> Message:
+        """Return a message as it is sent: without marks, lone surrogates replaced; the same object if it may
+        be.
+        """
+        entry, message = self.entries[index], self.passed[index]
+        if entry.repair:
+            value: Message = repaired(unmarked(plain(message)))
+            return value
+        return unmarked(plain(message)) if entry.marks is not NONE else message
+
+    def continues(self, earlier: Buffer) -> bool:
+        """Say whether this buffer was read on from an earlier one: it begins with all that is in that."""
+        count = len(earlier.entries)
+        return count == 0 or (
+            len(self.entries) >= count and self.entries[count - 1] is earlier.entries[count - 1]
+        )
+
+    def begins(self, messages: tuple[Message, ...]) -> bool:
+        """Say whether messages begin with all that is in this buffer, so that it need not be read again.
+
+        They may be the very objects or equal ones. So a message changed in place is not noticed, nor one in
+        which 1 became True: what is swapped or uploaded is read anew before.
+        """
+        try:
+            return messages[: len(self.passed)] == self.passed
+        except Exception:  # noqa: BLE001  a foreign object's own comparison may do anything
+            return False
 
 
 def empty(dialect: Dialect) -> Buffer:
@@ -113,31 +136,26 @@ def empty(dialect: Dialect) -> Buffer:
     return Buffer(dialect, (), Chain(origin(dialect.name)))
 
 
-def read(messages: Sequence[Message], dialect: Dialect, previous: Buffer | None = None) -> Buffer:
-    """Return the messages as a buffer; what `previous` read already is not read again.
+def read(messages: Sequence[Message], dialect: Dialect, *earlier: Buffer) -> Buffer:
+    """Return the messages as a buffer; what an earlier buffer read already is not read again.
 
-    A message counts as read when it is the same object at the same place. Raises InputError or LimitError,
-    naming index and path, for anything that is no list of messages or is larger than the documented limits.
+    Messages count as read when they are the same at the same place, from the first on. Raises InputError or
+    LimitError, naming index and path, for anything that is no list of messages or is larger than the
+    documented limits.
     """
     if not isinstance(messages, list | tuple):
         raise InputError(f"messages must be a list, not {type(messages).__name__}", path="messages")
     if len(messages) > MAX_BUFFER_MESSAGES:
         raise LimitError(f"{len(messages)} messages, at most {MAX_BUFFER_MESSAGES} allowed", path="messages")
-    known = previous if previous is not None and _continues(messages, previous, dialect) else empty(dialect)
-    if len(known.entries) == len(messages):
-        return known
+    passed = tuple(messages)
+    known = next((b for b in earlier if b.dialect.name == dialect.name and b.begins(passed)), None)
+    known = known or empty(dialect)
+    if len(known.entries) == len(passed):
+        return replace(known, passed=passed)
     reader = _Reader(known)
-    for index in range(len(known.entries), len(messages)):
-        reader.add(messages[index], index)
-    return reader.buffer()
-
-
-def _continues(messages: Sequence[Message], previous: Buffer, dialect: Dialect) -> bool:
-    return (
-        len(messages) >= len(previous.entries)
-        and previous.dialect.name == dialect.name
-        and previous.starts_with(messages[: len(previous.entries)])
-    )
+    for index in range(len(known.entries), len(passed)):
+        reader.add(passed[index], index)
+    return reader.buffer(passed)
 
 
 def checked(message: Any, index: int) -> PlainMessage:
@@ -158,31 +176,35 @@ class _Reader:
 
     def __init__(self, known: Buffer) -> None:
         self._dialect = known.dialect
-        self._entries = list(known.entries)
+        self._known = known
+        self._entries: list[Entry] = []
         self._base = known.chain.base
-        self._digests = list(known.chain.digests)
+        self._digests: list[bytes] = []
+        self._last = known.chain.tip
         self._summary = known.summary
         self._opened = known.opened
         self._awaited = known.awaited
         self._met = 0
         self._index = -1
-        self._issues = list(known.issues)
-        self._pairing = Pairing(known.pairing)
+        self._issues: list[Issue] = []
+        self._pairing = known.pairing.going_on(known.entries)
         self._size = known.size
-        self._touched = known.touched
+        self._altered: list[int] = []
 
-    def buffer(self) -> Buffer:
+    def buffer(self, passed: tuple[Message, ...]) -> Buffer:
+        known = self._known
         return Buffer(
             dialect=self._dialect,
-            entries=tuple(self._entries),
-            chain=Chain(self._base, tuple(self._digests)),
+            entries=known.entries + tuple(self._entries),
+            chain=Chain(self._base, known.chain.digests + tuple(self._digests)),
+            passed=passed,
             summary=self._summary,
             opened=self._opened,
             awaited=self._awaited[self._met :],
-            issues=tuple(self._issues),
-            pairing=self._pairing,
+            issues=known.issues + tuple(self._issues),
             size=self._size,
-            touched=self._touched,
+            altered=known.altered + tuple(self._altered),
+            pairing=self._pairing,
         )
 
     def add(self, message: Message, index: int) -> None:
@@ -197,20 +219,21 @@ class _Reader:
         name = message_digest(form)
         kind = self._kind(value, marks, name)
         if kind is Kind.SPOKEN:
-            self._digests.append(link(self._digests[-1] if self._digests else self._base.digest, form))
-        entry = self._entry(message, value, marks, name, kind, repair)
+            self._last = Position(self._last.count + 1, link(self._last.digest, form))
+            self._digests.append(self._last.digest)
+        entry = self._entry(value, marks, name, kind, repair, len(form))
         self._entries.append(entry)
         self._note(entry, value, index)
 
     def _note(self, entry: Entry, value: PlainMessage, index: int) -> None:
         """Keep what later turns ask of the whole buffer."""
         self._size += entry.bound
-        self._touched = self._touched or entry.repair or entry.marks is not NONE
-        if entry.kind is not Kind.SYSTEM:
-            self._issues += self._pairing.add(index, entry.calls, entry.results, entry.only_results)
+        if entry.repair or entry.marks is not NONE:
+            self._altered.append(index)
+        self._issues += self._pairing.add(index, entry)
         if entry.repair:
             self._issues.append(Issue(IssueKind.LONE_SURROGATE, index))
-        if any(block.kind is BlockKind.OTHER for block in self._dialect.blocks(value)):
+        if not self._dialect.knows(value):
             self._issues.append(Issue(IssueKind.UNKNOWN_BLOCK, index))
 
     def _kind(self, value: PlainMessage, marks: Marks, name: str) -> Kind:
@@ -229,7 +252,7 @@ class _Reader:
         self._summary = recognise(text) if text is not None else None
         if self._summary is None:
             return False
-        self._base = self._summary.position
+        self._base = self._last = self._summary.position
         self._awaited = self._summary.carried
         return True
 
@@ -245,13 +268,12 @@ class _Reader:
         return False
 
     def _entry(
-        self, message: Message, value: PlainMessage, marks: Marks, name: str, kind: Kind, repair: bool
+        self, value: PlainMessage, marks: Marks, name: str, kind: Kind, repair: bool, length: int
     ) -> Entry:
-        weight = self._dialect.weight(value)
+        size, fixed = self._size_of(value, length)
         calls, results = tuple(self._dialect.calls(value)), tuple(self._dialect.results(value))
-        count = self._base.count + len(self._digests)
+        count = self._last.count
         return Entry(
-            message=message,
             kind=kind,
             digest=name,
             marks=marks,
@@ -259,17 +281,26 @@ class _Reader:
             results=results,
             only_results=bool(results) and self._dialect.only_results(value),
             request=self._request(value, kind, marks),
-            size=len(weight.text.encode()),
-            fixed=weight.fixed,
+            size=size,
+            fixed=fixed,
             count=count,
             repair=repair,
             index=self._index if kind is Kind.CARRIED else count - 1 if kind is Kind.SPOKEN else -1,
         )
 
+    def _size_of(self, value: PlainMessage, length: int) -> tuple[int, int]:
+        """Return the most bytes that are counted of a message of so many canonical bytes, and its fixed
+        cost."""
+        beyond = beyond_canonical(value)
+        if beyond is not None:
+            return length + beyond, 0
+        weight = self._dialect.weight(value)
+        return len(weight.text.encode()), weight.fixed
+
     def _request(self, value: PlainMessage, kind: Kind, marks: Marks) -> int:
         if value["role"] != "user" or kind not in (Kind.SPOKEN, Kind.CARRIED) or marks.internal:
             return 0
-        return sum(len(block.text) for block in self._dialect.blocks(value) if block.kind is BlockKind.TEXT)
+        return self._dialect.words(value)
 
 
 def position_after(buffer: Buffer, index: int) -> Position:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Protocol
 
 
 class IssueKind(StrEnum):
@@ -24,28 +25,56 @@ class Issue:
     index: int
 
 
+class Paired(Protocol):
+    """What pairing asks of a message: the ids that it calls and answers, whether it is in the lineage's
+    turn-taking at all."""
+
+    @property
+    def calls(self) -> Sequence[str]: ...
+    @property
+    def results(self) -> Sequence[str]: ...
+    @property
+    def only_results(self) -> bool: ...
+    @property
+    def system(self) -> bool: ...
+
+
 class Pairing:
-    """Follows calls and results through a buffer and notes those that lack their other half."""
+    """Follows calls and results through a buffer and notes those that lack their other half.
 
-    def __init__(self, known: Pairing | None = None) -> None:
-        self._waiting: dict[str, int] = dict(known._waiting) if known else {}
-        self._called: set[str] = set(known._called) if known else set()
+    It is moved on with the buffer that was read last; a reading that goes on from an older one begins anew.
+    """
 
-    def add(
-        self, index: int, calls: Sequence[str], results: Sequence[str], only_results: bool
-    ) -> list[Issue]:
+    def __init__(self) -> None:
+        self._count = 0
+        self._waiting: dict[str, int] = {}
+        self._called: set[str] = set()
+
+    def going_on(self, entries: Sequence[Paired]) -> Pairing:
+        """Return the pairing after exactly these messages: this one if it stands there."""
+        if self._count == len(entries):
+            return self
+        anew = Pairing()
+        for index, entry in enumerate(entries):
+            anew.add(index, entry)
+        return anew
+
+    def add(self, index: int, entry: Paired) -> list[Issue]:
         """Take one more message and return what it shows: its own orphan results, calls it leaves behind."""
+        self._count = index + 1
+        if entry.system:
+            return []
         found = [
             Issue(IssueKind.RESULT_WITHOUT_CALL, index)
-            for call_id in results
+            for call_id in entry.results
             if self._waiting.pop(call_id, None) is None and call_id not in self._called
         ]
-        if not only_results and self._waiting:
+        if not entry.only_results and self._waiting:
             found.extend(
                 Issue(IssueKind.CALL_WITHOUT_RESULT, at) for at in sorted(set(self._waiting.values()))
             )
             self._waiting.clear()
-        for call_id in calls:
+        for call_id in entry.calls:
             self._waiting[call_id] = index
             self._called.add(call_id)
         return found

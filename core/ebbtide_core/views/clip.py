@@ -50,7 +50,8 @@ def _newest(ground: Ground) -> range:
 
 def _result_texts(ground: Ground) -> list[str]:
     dialect = ground.buffer.dialect
-    messages = (checked(ground.entries[i].message, i) for i in _newest(ground) if ground.entries[i].results)
+    passed = ground.buffer.passed
+    messages = (checked(passed[i], i) for i in _newest(ground) if ground.entries[i].results)
     return [b.text for m in messages for b in dialect.blocks(m) if b.kind is BlockKind.RESULT]
 
 
@@ -72,7 +73,7 @@ def _view(ground: Ground, limit: int) -> View:
     short = omission(ground.buffer, sent)
     alone = view_of(ground, range(ground.newest, len(ground.runs)), Rung.CLIPPED, sent)
     if alone is None:
-        whole = tuple(sent.get(i, e.message) for i, e in enumerate(ground.entries))
+        whole = tuple(sent.get(i, message) for i, message in enumerate(ground.buffer.passed))
         return View(Rung.CLIPPED, whole, short, sum(ground.tokens) - saved)
     return View(Rung.CLIPPED, alone.messages, (*alone.omitted, *short), alone.tokens - saved)
 
@@ -82,12 +83,11 @@ def _clip_results(ground: Ground, limit: int) -> tuple[dict[int, Message], int]:
     sent: dict[int, Message] = {}
     saved = 0
     for i in _newest(ground):
-        entry = ground.entries[i]
-        if not entry.results:
+        if not ground.entries[i].results:
             continue
         clipper = _Clipper(limit)
         change: Callable[[str], str] = clipper
-        smaller = ground.buffer.dialect.map_results(checked(entry.sent, i), change)
+        smaller = ground.buffer.dialect.map_results(checked(ground.buffer.sent(i), i), change)
         if clipper.touched:
             sent[i] = smaller
             saved += ground.tokens[i] - ground.count(smaller)

@@ -23,7 +23,8 @@ def extractive(ground: Ground, cut: Cut | None) -> View | None:
     left = frozenset((*lead, *behind, *cut.kept))
     gone = [i for i in range(cut.index) if i not in left]
     summary = ground.buffer.dialect.user(_text(ground, gone))
-    messages = (*(entries[i].message for i in lead), summary, *(entries[i].message for i in stay))
+    passed = ground.buffer.passed
+    messages = (*(passed[i] for i in lead), summary, *(passed[i] for i in stay))
     tokens = sum(ground.tokens[i] for i in (*lead, *stay)) + ground.count(summary)
     return View(Rung.EXTRACTIVE, messages, omission(ground.buffer, gone), tokens)
 
@@ -44,6 +45,7 @@ def _text(ground: Ground, gone: list[int]) -> str:
 
 
 def _source(ground: Ground, index: int) -> SourceMessage:
-    entry = ground.entries[index]
-    message = checked(entry.message, index)
-    return SourceMessage(entry.index, message["role"], tuple(ground.buffer.dialect.blocks(message)))
+    message = checked(ground.buffer.passed[index], index)
+    return SourceMessage(
+        ground.entries[index].index, message["role"], tuple(ground.buffer.dialect.blocks(message))
+    )

@@ -67,11 +67,11 @@ def view_of(
     starts = {gap.start: gap for gap in gaps}
     messages: list[Message] = []
     tokens = sum(ground.tokens[i] for i in kept)
-    for i, entry in enumerate(ground.entries):
+    for i, message in enumerate(ground.buffer.passed):
         if i in starts:
             notice = ground.buffer.dialect.user(gap_notice(starts[i].messages))
             messages.append(notice)
             tokens += ground.count(notice)
         if i in kept:
-            messages.append(instead.get(i, entry.message))
+            messages.append(instead.get(i, message))
     return View(rung, tuple(messages), gaps, tokens)

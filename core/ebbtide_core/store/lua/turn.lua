@@ -26,14 +26,16 @@ if not last or seq > last then
   breaker_turn(tonumber(ARGV[7]))
   last = seq
 end
+local known = state[host]
 set(host, string.format('%.0f %.0f', uses, last))
-keep_latest('host:', HOSTS)
+if not known then keep_latest('host:', HOSTS) end
 
 end_lapsed_claim(now_ms())
 
 if ratio ~= '' then
+  known = state[model]
   set(model, string.format('%.0f %s', uses, ratio))
-  keep_latest('ratio:', RATIOS)
+  if not known then keep_latest('ratio:', RATIOS) end
 end
 
 save(ARGV[6])

@@ -22,10 +22,9 @@ local function drop_header(header) drop(field_of(header)) end
 local function headers()
   local found = {}
   for field in pairs(state) do
-    local version = string.match(field, '^h:(%d+)$')
-    if version then found[#found + 1] = header_of(version) end
+    if string.sub(field, 1, 2) == 'h:' then found[#found + 1] = header_of(string.sub(field, 3)) end
   end
-  table.sort(found, function(a, b) return a.version < b.version end)
+  if #found > 1 then table.sort(found, function(a, b) return a.version < b.version end) end
   return found
 end
 

@@ -1,0 +1,65 @@
+"""Sizes: counts that go on with a growing buffer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ebbtide_core.budget.meter import Meter
+from ebbtide_core.budget.sizes import Sizes
+from ebbtide_core.budget.tokens import ByteEstimate
+from ebbtide_core.dialects.detect import by_name
+from ebbtide_core.lineage.buffer import read
+from tests.core.say import ANTHROPIC, reading, user
+from tests.strategies.messages import Format, buffers
+
+
+@dataclass
+class Counting(ByteEstimate):
+    """An estimate that counts how often it is asked."""
+
+    calls: int = 0
+
+    def count(self, text: str) -> int:
+        """Return the estimated number of tokens."""
+        self.calls += 1
+        return super().count(text)
+
+
+@pytest.mark.parametrize("fmt", ["anthropic", "openai"])
+@given(data=st.data())
+def test_going_on_gives_what_counting_anew_gives(fmt: Format, data: st.DataObject) -> None:
+    """However the buffer grew, whether or not it was counted between, and when another one came instead."""
+    messages = data.draw(buffers(fmt))
+    dialect = by_name(fmt)
+    meter = Meter(ByteEstimate(), dialect)
+    known = read([], dialect)
+    sizes = Sizes(meter, known)
+    for end in sorted(data.draw(st.lists(st.integers(0, len(messages)), max_size=4))):
+        known = read(messages[:end], dialect, known)
+        sizes.follow(known)
+        if data.draw(st.booleans()):
+            assert sizes.exact() == sum(meter.each(known))
+            assert sizes.bound == sizes.rough == sizes.exact()
+        assert sizes.bound >= sum(Meter(ByteEstimate(), dialect).each(known))
+    other = read([user("another"), *messages], dialect)
+    assert sizes.follow(other).each() == meter.each(other)
+
+
+def test_what_is_known_is_not_looked_at_again() -> None:
+    """A message is counted once, and after that only new ones are taken in."""
+    tokens = Counting()
+    messages = [user(str(number)) for number in range(50)]
+    known = reading(messages[:40])
+    sizes = Sizes(Meter(tokens, ANTHROPIC), known)
+    sizes.exact()
+    assert tokens.calls == 40
+    for end in range(41, 51):
+        known = read(messages[:end], ANTHROPIC, known)
+        sizes.follow(known).exact()
+    assert tokens.calls == 50
+    assert Sizes(sizes.meter, known).exact() == sizes.exact()
+    assert tokens.calls == 50
