@@ -70,3 +70,7 @@ JsonFile = Annotated[
     typer.Option("--json", metavar="FILE", help="Write all figures as JSON; - for stdout"),
 ]
 Pace = Annotated[float, typer.Option("--pace", metavar="SECONDS", min=0.0, help="Pause before each turn")]
+Quiet = Annotated[
+    bool,
+    typer.Option("--quiet", "-q", help="Show problems and the final totals only; with --json problems only"),
+]

@@ -29,7 +29,7 @@ def test_the_session_breaks_no_rule_of_its_provider() -> None:
 def test_the_demo_shows_jobs_versions_and_at_least_three_swaps(tmp_path: Path) -> None:
     """Without a server or key it ends with a table and exit code 0; its figures are clean."""
     figures = tmp_path / "figures.json"
-    done = run("demo", "--json", figures)
+    done = run("demo", "--pace", "0.1", "--json", figures)
     assert done.returncode == 0, done.stdout + done.stderr
     totals = json.loads(figures.read_text())["totals"]
     assert totals["swaps"] >= 3

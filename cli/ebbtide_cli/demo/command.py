@@ -19,14 +19,21 @@ SessionOut = Annotated[
 ]
 
 
-def demo(pace: options.Pace = 0.15, json: options.JsonFile = None, session_out: SessionOut = None) -> None:
+def demo(
+    pace: options.Pace = 0.3,
+    json: options.JsonFile = None,
+    session_out: SessionOut = None,
+    quiet: options.Quiet = False,
+) -> None:
     """Replay an invented coding session through an embedded pool, and show what happens.
 
     Needs no server and no key. Exit code 1: there were fewer than three swaps.
+
+    A terminal shows the session against both watermarks, a pipe gets a line for each turn that matters.
     """
     from ebbtide_cli.demo import go
 
     if session_out is not None:
         go.write_session(session_out)
     else:
-        go.demo(pace, json)
+        go.demo(pace, json, quiet=quiet)

@@ -8,16 +8,18 @@ from pathlib import Path
 from typing import Final
 
 import typer
-from rich.console import Console
 
 from ebbtide_cli.demo.session import session
-from ebbtide_cli.demo.story import StoryView
+from ebbtide_cli.demo.story import StoryView, tell
+from ebbtide_cli.live.follower import follower
+from ebbtide_cli.live.view import LiveView
 from ebbtide_cli.replay.pool import urls_of_pool
-from ebbtide_cli.replay.report import STDOUT, write_report
-from ebbtide_cli.replay.rig import rigged
+from ebbtide_cli.replay.report import write_report
+from ebbtide_cli.replay.rig import Rig, rigged
 from ebbtide_cli.replay.run import Options, Replay, Result
+from ebbtide_cli.replay.screen import Screen
 from ebbtide_cli.replay.shell import commanded
-from ebbtide_cli.replay.view import show_result
+from ebbtide_cli.replay.transcript import Transcript
 from ebbtide_cli.settings import EXTRACTIVE, Settings
 from ebbtide_core.policy import Policy
 
@@ -42,31 +44,48 @@ def write_session(path: Path) -> None:
     path.write_text(json.dumps(line) + "\n", encoding="utf-8")
 
 
-def demo(pace: float, json_file: Path | None) -> None:
+def demo(pace: float, json_file: Path | None, *, quiet: bool) -> None:
     """Replay the session and show what happens. Ends the command with its exit code."""
-    console = Console(stderr=json_file == STDOUT, highlight=False)
-    with commanded(console):
-        result = _replayed(console, pace)
+    screen = Screen.opened(json_file, quiet=quiet)
+    with commanded(screen.console):
+        result = _replayed(screen, pace)
         if json_file is not None:
             write_report(result, json_file)
     swaps = sum(figures.swaps for _, figures in result.sessions)
     if swaps < LEAST_SWAPS:
-        console.print(f"[red]Only {swaps} swaps, {LEAST_SWAPS} expected.[/] See `ebbtide doctor`.")
+        screen.console.print(f"[red]Only {swaps} swaps, {LEAST_SWAPS} expected.[/] See `ebbtide doctor`.")
     raise typer.Exit(int(swaps < LEAST_SWAPS))
 
 
-def _replayed(console: Console, pace: float) -> Result:
+def _replayed(screen: Screen, pace: float) -> Result:
     story = session()
     options = Options(WINDOW, POLICY, TENANT, model=MODEL, jobs=1, pace=pace)
     settings = Settings.read(state="", broker="", summariser=EXTRACTIVE, concurrency=2)
-    console.print(
+    screen.talk.print(introduction(story))
+    with ExitStack() as stack:
+        state, broker = stack.enter_context(urls_of_pool(settings, screen.motion))
+        rig = stack.enter_context(rigged(state, broker, options.policy))
+        result = _told(screen, story, rig, options)
+    screen.talk.print()
+    screen.show(result)
+    return result
+
+
+def introduction(story: Transcript) -> str:
+    """Return what is said before the session begins."""
+    return (
         f"An invented coding session of {len(story.messages)} messages in a window of {WINDOW:,} tokens.\n"
         "Soft (70 %) asks for a compaction, hard (95 %) must not be passed.\n"
     )
-    with ExitStack() as stack:
-        state, broker = stack.enter_context(urls_of_pool(settings, console))
-        rig = stack.enter_context(rigged(state, broker, options.policy))
-        result = Replay(rig, options, StoryView(console, rig.watcher, TENANT)).run([story])
-    console.print()
-    show_result(console, result)
+
+
+def _told(screen: Screen, story: Transcript, rig: Rig, options: Options) -> Result:
+    """Replay the session while its events are shown; a terminal keeps the lines that others get at once."""
+    events = follower([story], rig, options)
+    view: StoryView | LiveView
+    view = LiveView(screen.console, events) if screen.live else StoryView(screen.talk, events)
+    with view:
+        result = Replay(rig, options, view).run([story])
+    if screen.live:
+        tell(screen.console, events.history())
     return result

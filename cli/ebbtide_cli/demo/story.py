@@ -1,112 +1,82 @@
-"""Shows a replay of one session as it happens: turns that matter, jobs, versions, swaps."""
+"""Tells a replay of one session, line by line: turns that matter, jobs, versions, swaps."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Final, Self
 
 from rich.console import Console
-from rich.markup import escape
 
-from ebbtide.turn import Report, Swapped
+from ebbtide_cli.live.event import STYLES, Event, Kind
+from ebbtide_cli.live.follower import Follower
+from ebbtide_cli.live.level import Level, Zone
 from ebbtide_cli.replay.drive import Step
-from ebbtide_cli.replay.ending import Watcher
 from ebbtide_cli.replay.figures import Figures
 from ebbtide_cli.replay.transcript import Problem, Transcript
-from ebbtide_cli.replay.view import problem_line
-from ebbtide_core.decide import Action
-from ebbtide_core.errors import StoreUnavailable
-from ebbtide_core.names import Owner
-from ebbtide_core.store.tally_calls import ENQUEUED
+from ebbtide_cli.replay.view import problem_line, safe
 
 EVERY: Final = 5
-"""Of turns at which nothing happens, each so many is shown."""
+"""Of turns at which nothing happens, each so many is told."""
 
 _BAR: Final = 16
+_ZONES: Final = {Zone.BELOW: "dim", Zone.SOFT: "yellow", Zone.HARD: "red"}
+_ALARMS: Final = frozenset({Kind.DEGRADED, Kind.UNFITTABLE})
 
 
 class StoryView:
-    """Tells one session, line by line; the watcher shows what happens outside the host."""
+    """Tells events as they happen."""
 
-    def __init__(self, console: Console, watcher: Watcher, tenant: str) -> None:
+    def __init__(self, console: Console, follower: Follower) -> None:
         self._console = console
-        self._watcher = watcher
-        self._tenant = tenant
-        self._jobs = 0
-        self._versions = 0
+        self._follower = follower
+
+    def resting(self, transcript: Transcript) -> None:
+        """Tell what happened outside the host."""
+        tell(self._console, self._follower.resting(transcript))
 
     def before_turn(self, transcript: Transcript) -> None:
         """Tell what happened since the last turn."""
-        self._news(transcript)
-
-    def _news(self, transcript: Transcript) -> None:
-        """Tell of jobs and versions that are new."""
-        owner = Owner.of(self._tenant, transcript.id)
-        try:
-            jobs = self._watcher.tally(owner).get(ENQUEUED, 0)
-            view = self._watcher.look(owner)
-        except StoreUnavailable:
-            return
-        for number in range(self._jobs + 1, jobs + 1):
-            self._event("job", f"{number} is in the queue; the host goes on")
-        for header in view.headers:
-            if header.version > self._versions:
-                self._event(
-                    "version",
-                    f"{header.version} published: stands for the first {header.position.count} messages",
-                )
-        self._jobs, self._versions = jobs, view.newest.number
+        tell(self._console, self._follower.before_turn(transcript))
 
     def stepped(self, transcript: Transcript, step: Step) -> None:
         """Tell of the turn when it matters."""
-        report, swap = step.turn.report, step.turn.swap
-        if report.waited:
-            self._news(transcript)
-        quiet = report.action is Action.KEEP and not report.degraded and swap is None
-        if quiet and step.number % EVERY:
-            return
-        self._console.print(f"{_turn(step.number, report)}  {_what(report, step)}", highlight=False)
-        if swap is not None:
-            self._event("swap", _swapped(report, swap))
+        tell(self._console, self._follower.stepped(transcript, step))
 
     def finished(self, transcript: Transcript, figures: Figures) -> None:
-        """Show nothing: the tables follow."""
+        """Tell nothing: the tables follow."""
 
     def failed(self, transcript: Transcript, problem: Problem) -> None:
-        """Show the problem."""
+        """Tell the problem."""
         self._console.print(problem_line(problem))
 
-    def _event(self, what: str, text: str) -> None:
-        colour = {"job": "yellow", "version": "cyan", "swap": "green"}[what]
-        self._console.print(f"{'':8}[{colour}]{what:>8}[/]  {escape(text)}", highlight=False)
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Tell nothing more."""
 
 
-def _turn(number: int, report: Report) -> str:
-    share = report.projected / report.context_window
-    colour = (
-        "red" if report.projected >= report.hard else "yellow" if report.projected >= report.soft else "dim"
-    )
-    filled = min(_BAR, round(share * _BAR))
-    bar = f"[{colour}]{'█' * filled}[/][dim]{'·' * (_BAR - filled)}[/]"
-    return f"turn {number:>3}  {bar} {report.projected:>7,} {share:>4.0%}"
+def tell(console: Console, events: Iterable[Event]) -> None:
+    """Print a line for each event, as far as it matters."""
+    for event in events:
+        if event.kind is not Kind.KEPT or not event.turn % EVERY:
+            console.print(line(event), highlight=False)
 
 
-def _what(report: Report, step: Step) -> str:
-    if step.unfittable:
-        return "[red]fits no window[/]"
-    if report.degraded:
-        return f"[red]degraded: {report.rung}[/]"
-    if report.action is Action.KEEP and report.projected >= report.soft:
-        return f"over soft: {report.reason.value.replace('_', ' ')}"
-    words = {
-        Action.KEEP: "[dim]buffer sent as it is[/]",
-        Action.ENQUEUE: "over soft: a summary is asked for",
-        Action.SWAP: "a record is ready",
-        Action.WAIT: "at hard: waiting for a record",
-    }
-    waited = f", waited {report.waited:.1f} s" if report.waited else ""
-    return words.get(report.action, report.action.value) + waited
+def line(event: Event) -> str:
+    """Return an event in Rich's markup."""
+    style = STYLES[event.kind]
+    if event.level is None:
+        return f"{'':8}[{style}]{event.kind.value:>8}[/]  {safe(event.text)}"
+    text = safe(event.text) if event.kind not in _ALARMS else f"{event.kind.value}: {safe(event.text)}"
+    told = f"[{style}]{text}[/]" if event.kind in _ALARMS | {Kind.KEPT} else text
+    return f"turn {event.turn:>3}  {_bar(event.level)}  {told}"
 
 
-def _swapped(report: Report, swap: Swapped) -> str:
-    told = f"{swap.removed} messages became summary {swap.version}, {swap.record.summary_tokens:,} tokens"
-    return f"{told}: {report.projected:,} → {report.sent:,}"
+def _bar(level: Level) -> str:
+    filled = min(_BAR, round(level.share * _BAR))
+    bar = f"[{_ZONES[level.zone]}]{'█' * filled}[/][dim]{'·' * (_BAR - filled)}[/]"
+    return f"{bar} {level.projected:>7,} {level.share:>4.0%}"

@@ -64,10 +64,13 @@ def replay(
     broker: options.Broker = None,
     json: options.JsonFile = None,
     swaps_out: SwapsOut = None,
+    quiet: options.Quiet = False,
 ) -> None:
     """Drive recorded sessions through a pool, as their host would have, and account for every turn.
 
     Without URLs it starts an embedded pool for itself, with the extractive summariser unless one is named.
+
+    A terminal shows running sessions against both watermarks, a pipe gets a line for each that ended.
     """
     from ebbtide_cli.replay import go
 
@@ -86,4 +89,5 @@ def replay(
         Settings.read(state=state, broker=broker, summariser=summariser),
         json_file=json,
         swaps_out=swaps_out,
+        quiet=quiet,
     )

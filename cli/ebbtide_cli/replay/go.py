@@ -11,18 +11,20 @@ from typing import Any
 
 import typer
 from pydantic import ValidationError
-from rich.console import Console
 
+from ebbtide_cli.live.follower import follower
+from ebbtide_cli.live.view import LiveView
 from ebbtide_cli.replay.drive import NEUTRAL_MODEL
 from ebbtide_cli.replay.pool import urls_of_pool
 from ebbtide_cli.replay.reader import read_files
-from ebbtide_cli.replay.report import STDOUT, write_report
-from ebbtide_cli.replay.rig import rigged
+from ebbtide_cli.replay.report import write_report
+from ebbtide_cli.replay.rig import Rig, rigged
 from ebbtide_cli.replay.run import Options, Replay, Result
+from ebbtide_cli.replay.screen import Screen
 from ebbtide_cli.replay.shell import commanded
 from ebbtide_cli.replay.swaps import SwapsFile
 from ebbtide_cli.replay.transcript import Fault, Transcript
-from ebbtide_cli.replay.view import PlainView, ProgressView, problem_line, show_result
+from ebbtide_cli.replay.view import PlainView, QuietView, problem_line
 from ebbtide_cli.settings import EXTRACTIVE, Settings
 from ebbtide_core.errors import InputError
 from ebbtide_core.names import checked_name
@@ -75,13 +77,14 @@ def replay(
     *,
     json_file: Path | None,
     swaps_out: Path | None,
+    quiet: bool,
 ) -> None:
     """Replay the files and show what happened. Ends the command with its exit code."""
     settings = _with_summariser(settings)
     options = wanted.options(settings.summariser)
-    console = Console(stderr=json_file == STDOUT, highlight=False)
-    with commanded(console):
-        result = _replayed(files, options, settings, console, swaps_out)
+    screen = Screen.opened(json_file, quiet=quiet)
+    with commanded(screen.console):
+        result = _replayed(files, options, settings, screen, swaps_out)
         if json_file is not None:
             write_report(result, json_file)
     raise typer.Exit(exit_code(result))
@@ -95,28 +98,34 @@ def _with_summariser(settings: Settings) -> Settings:
 
 
 def _replayed(
-    files: Sequence[Path], options: Options, settings: Settings, console: Console, swaps_out: Path | None
+    files: Sequence[Path], options: Options, settings: Settings, screen: Screen, swaps_out: Path | None
 ) -> Result:
     found = read_files(files)
     for problem in found.problems:
-        console.print(problem_line(problem), soft_wrap=True)
+        screen.console.print(problem_line(problem), soft_wrap=True)
     if not found.transcripts:
-        console.print("Nothing to replay.")
+        screen.console.print("Nothing to replay.")
         return Result((), found.problems)
     with ExitStack() as stack:
         swaps = stack.enter_context(SwapsFile(swaps_out)) if swaps_out else None
-        state, broker = stack.enter_context(urls_of_pool(settings, console))
+        state, broker = stack.enter_context(urls_of_pool(settings, screen.motion))
         rig = stack.enter_context(rigged(state, broker, options.policy))
-        view = _view(console, found.transcripts)
+        view = _view(screen, found.transcripts, rig, options)
         stack.enter_context(view)
         driven = Replay(rig, options, view, swaps).run(found.transcripts)
     result = replace(driven, problems=(*found.problems, *driven.problems))
-    show_result(console, result)
+    screen.show(result)
     return result
 
 
-def _view(console: Console, transcripts: Sequence[Transcript]) -> PlainView | ProgressView:
-    return ProgressView(console, transcripts) if console.is_terminal else PlainView(console, transcripts)
+def _view(
+    screen: Screen, transcripts: Sequence[Transcript], rig: Rig, options: Options
+) -> QuietView | LiveView:
+    if screen.quiet:
+        return QuietView(screen.console)
+    if not screen.live:
+        return PlainView(screen.console, transcripts)
+    return LiveView(screen.console, follower(transcripts, rig, options))
 
 
 def exit_code(result: Result) -> int:

@@ -40,8 +40,11 @@ class Options:
 class Observer(Protocol):
     """Is told what happens, from the threads of the sessions."""
 
+    def resting(self, transcript: Transcript) -> None:
+        """Half of the pace was slept; no turn is under way."""
+
     def before_turn(self, transcript: Transcript) -> None:
-        """The pace was slept, a turn comes next."""
+        """The pace was slept, a turn begins when this returns."""
 
     def stepped(self, transcript: Transcript, step: Step) -> None:
         """A turn was prepared."""
@@ -144,6 +147,8 @@ class Replay:
         return account.figures(ending)
 
     def _pause(self, transcript: Transcript) -> None:
-        if self._rig.stop.wait(self._options.pace):
-            raise Stopped
-        self._observer.before_turn(transcript)
+        half = self._options.pace / 2
+        for tell in (self._observer.resting, self._observer.before_turn):
+            if self._rig.stop.wait(half):
+                raise Stopped
+            tell(transcript)

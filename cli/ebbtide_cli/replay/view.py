@@ -1,8 +1,7 @@
-"""What a replay shows: a progress bar on a terminal or plain lines elsewhere, and tables at the end."""
+"""What a replay shows where it shows no live view: plain lines or problems only, and tables at the end."""
 
 from __future__ import annotations
 
-import threading
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import count
@@ -12,7 +11,6 @@ from typing import Final, Self
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from ebbtide_cli.replay.drive import Step
@@ -25,19 +23,44 @@ FAULTS: Final = 5
 """Up to so many sessions have a row each, more are summed by file; so many different faults are shown."""
 
 
-class PlainView:
-    """A line for each session that ends."""
+class QuietView:
+    """Problems only."""
 
-    def __init__(self, console: Console, transcripts: Sequence[Transcript]) -> None:
+    def __init__(self, console: Console) -> None:
         self._console = console
-        self._all = len(transcripts)
-        self._numbers = count(1)
+
+    def resting(self, transcript: Transcript) -> None:
+        """Show nothing."""
 
     def before_turn(self, transcript: Transcript) -> None:
         """Show nothing."""
 
     def stepped(self, transcript: Transcript, step: Step) -> None:
         """Show nothing."""
+
+    def finished(self, transcript: Transcript, figures: Figures) -> None:
+        """Show nothing."""
+
+    def failed(self, transcript: Transcript, problem: Problem) -> None:
+        """Show the problem."""
+        self._console.print(problem_line(problem), soft_wrap=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Show nothing more."""
+
+
+class PlainView(QuietView):
+    """A line for each session that ends."""
+
+    def __init__(self, console: Console, transcripts: Sequence[Transcript]) -> None:
+        super().__init__(console)
+        self._all = len(transcripts)
+        self._numbers = count(1)
 
     def finished(self, transcript: Transcript, figures: Figures) -> None:
         """Show the session's figures."""
@@ -50,69 +73,9 @@ class PlainView:
         )
 
     def failed(self, transcript: Transcript, problem: Problem) -> None:
-        """Show the problem."""
+        """Show the problem, and count the session."""
         next(self._numbers)
-        self._console.print(problem_line(problem), soft_wrap=True)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Show nothing more."""
-
-
-class ProgressView:
-    """A bar over all turns; only problems have lines."""
-
-    def __init__(self, console: Console, transcripts: Sequence[Transcript]) -> None:
-        turns = sum(m["role"] == "assistant" for t in transcripts for m in t.messages)
-        self._progress = Progress(
-            TextColumn("Replaying"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("turns  {task.fields[told]}"),
-            TimeElapsedColumn(),
-            console=console,
-            transient=True,
-        )
-        self._lock = threading.Lock()
-        self._sessions, self._ended, self._swaps = len(transcripts), 0, 0
-        self._task = self._progress.add_task("", total=turns, told="")
-        self._advance()
-
-    def _advance(self, turns: int = 0, swaps: int = 0, ended: int = 0) -> None:
-        with self._lock:
-            self._swaps += swaps
-            self._ended += ended
-            told = f"{self._ended}/{self._sessions} sessions  {self._swaps} swaps"
-            self._progress.update(self._task, advance=turns, told=told)
-
-    def before_turn(self, transcript: Transcript) -> None:
-        """Show nothing."""
-
-    def stepped(self, transcript: Transcript, step: Step) -> None:
-        """Move the bar."""
-        self._advance(turns=1, swaps=step.turn.swap is not None)
-
-    def finished(self, transcript: Transcript, figures: Figures) -> None:
-        """Count the session."""
-        self._advance(ended=1)
-
-    def failed(self, transcript: Transcript, problem: Problem) -> None:
-        """Count the session and show the problem."""
-        self._advance(ended=1)
-        self._progress.console.print(problem_line(problem), soft_wrap=True)
-
-    def __enter__(self) -> Self:
-        self._progress.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._progress.stop()
+        super().failed(transcript, problem)
 
 
 def problem_line(problem: Problem) -> str:
@@ -122,10 +85,22 @@ def problem_line(problem: Problem) -> str:
     return f"[yellow]{problem.kind.value}[/]  {safe(problem.file)}{place}: {safe(problem.detail)}{times}"
 
 
-def safe(text: str) -> str:
+def degraded_line(transcript: Transcript, figures: Figures) -> str:
+    """Return in Rich's markup that a session was degraded, and how often."""
+    return (
+        f"[red]degraded[/]  {safe(transcript.id)}: {figures.degraded_turns:,} of {figures.turns:,} turns, "
+        f"{figures.unfittable_turns:,} unfittable"
+    )
+
+
+def shown(text: str) -> str:
     """Return a text from outside so that a terminal shows it and obeys nothing in it."""
-    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    return escape(shown)
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def safe(text: str) -> str:
+    """Return a text from outside so that neither a terminal nor Rich's markup obeys anything in it."""
+    return escape(shown(text))
 
 
 def show_result(console: Console, result: Result) -> None:
@@ -133,7 +108,18 @@ def show_result(console: Console, result: Result) -> None:
     if result.sessions:
         console.print(_table(result.sessions, console.width))
         console.print()
+        show_totals(console, result)
+    show_faults(console, result)
+
+
+def show_totals(console: Console, result: Result) -> None:
+    """Show the sums over all sessions, if there are any."""
+    if result.sessions:
         console.print(_totals(total(f for _, f in result.sessions), len(result.sessions)))
+
+
+def show_faults(console: Console, result: Result) -> None:
+    """Show what the hosts had to work around."""
     for fault, times in result.faults.most_common(FAULTS):
         console.print(f"[yellow]fault[/]  {times} times: {safe(fault)}", soft_wrap=True)
 
