@@ -1,7 +1,8 @@
 """A local stand-in for the Anthropic Messages API: a real HTTP server that the real SDK talks to.
 
 Use `StandIn` inside a test process, `Process` for one of its own, or by hand `python -m tests.standin`.
-`Control` steers either of them and reads what they were asked. `behaviour` lists what can be made to happen.
+`Control` steers either of them and reads what they were asked. `kinds.MEANING` lists what can be made to
+happen, `errors.PRESETS` the errors among it, `behaviour.Settings` everything that can be set.
 
 Coverage: put `MSGID-<word>` into messages. A good summary names all that its request held in `completed`
 (packed, so that any number fits) and the first ones in `identifiers`, so they travel through every merge.
@@ -9,7 +10,21 @@ Coverage: put `MSGID-<word>` into messages. A good summary names all that its re
 
 from tests.standin.behaviour import Behaviour, Kind, Rate, Settings
 from tests.standin.control import Control
+from tests.standin.latency import Drawn, LogNormal, Uniform
+from tests.standin.limits import Limits
 from tests.standin.process import Process
 from tests.standin.server import StandIn
 
-__all__ = ["Behaviour", "Control", "Kind", "Process", "Rate", "Settings", "StandIn"]
+__all__ = [
+    "Behaviour",
+    "Control",
+    "Drawn",
+    "Kind",
+    "Limits",
+    "LogNormal",
+    "Process",
+    "Rate",
+    "Settings",
+    "StandIn",
+    "Uniform",
+]

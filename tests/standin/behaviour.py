@@ -4,33 +4,15 @@ from __future__ import annotations
 
 import random
 import threading
-from enum import StrEnum
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from tests.standin.kinds import STOPS, Kind
+from tests.standin.latency import Latency, Seconds, draw
+from tests.standin.limits import Limits, Meter
 
-class Kind(StrEnum):
-    """How a request ends.
-
-    `good`: a summary of what was shown. `status`: an error response. `stop`: another `stop_reason` than
-    end_turn, with what usually comes with it. `prose`: an answer that is no JSON. `empty`: JSON of empty
-    fields. `text`: the answer given in `text`. `null`: a message whose content is null and that has no
-    usage. `html`: a page instead of JSON. `drop`: the connection is closed without a response. `cut`: closed
-    in the middle of one. `hang`: no response for `seconds`, then the connection is closed.
-    """
-
-    GOOD = "good"
-    STATUS = "status"
-    STOP = "stop"
-    PROSE = "prose"
-    EMPTY = "empty"
-    TEXT = "text"
-    NULL = "null"
-    HTML = "html"
-    DROP = "drop"
-    CUT = "cut"
-    HANG = "hang"
+__all__ = ["Behaviour", "Kind", "Rate", "Script", "Settings"]
 
 
 class _Document(BaseModel):
@@ -38,23 +20,28 @@ class _Document(BaseModel):
 
 
 class Behaviour(_Document):
-    """One way to treat a request.
+    """One way to treat a request; `kinds.MEANING` says what each kind is.
 
-    `when`: only requests whose prompt contains this. `latency`: seconds before the response, None for the
-    setting. `status`: of `status` (default 500) and `html` (default 200). `error_code` and `retry_after`
-    (seconds) go into an error. `stop_reason`: of `stop`. `fields` replace fields of a good summary.
+    `when`: only requests whose prompt contains this. `latency`: before the response, None for the setting.
+    `status`: of `status` (default 500) and `html` (default 200). `error_code` and `retry_after` (seconds)
+    replace those of an error. `stop_reason`: of `stop`. `fields` replace fields of a good summary.
     """
 
     kind: Kind = Kind.GOOD
     when: str = ""
-    latency: float | None = Field(default=None, ge=0)
+    latency: Latency | None = None
     status: int | None = Field(default=None, ge=200, le=599)
     error_code: str = ""
-    retry_after: float | None = Field(default=None, ge=0)
+    retry_after: Seconds | None = None
     stop_reason: str = "max_tokens"
     text: str = ""
     fields: dict[str, Any] = Field(default_factory=dict)
     seconds: float = Field(default=600.0, ge=0)
+
+    @property
+    def stops(self) -> str:
+        """Why the model stops, "" when it ends by itself."""
+        return self.stop_reason if self.kind is Kind.STOP else STOPS.get(self.kind, "")
 
 
 class Rate(_Document):
@@ -68,22 +55,32 @@ class Settings(_Document):
     """What `POST /control` takes; what is left out stays as it is.
 
     `reset` forgets everything first, the request log too. `queue` is added to what is queued: each behaviour
-    serves one request. `rates` decide when nothing queued fits; `seed` starts their random numbers anew.
-    `latency` and `jitter`: seconds before each response, and the most that is added at random. `window`:
-    prompts of more tokens are rejected.
+    serves one request. `rates` decide when nothing queued fits; `seed` starts the random numbers anew.
+    `latency` and `jitter`: before each response, and the most seconds that are added at random. `window`:
+    prompts of more tokens are rejected. `max_bytes`: longer requests are rejected. `limits` are enforced,
+    with full buckets. `exact`: usage tells real token counts; else a token for four bytes, so that the
+    stand-in of a bench takes no processor time for it (the window and `count_tokens` are always exact).
+    `bodies`: the log keeps what was asked, as it does by default; else it takes little memory.
     """
 
     reset: bool = False
     queue: tuple[Behaviour, ...] = ()
     rates: tuple[Rate, ...] | None = None
     seed: int | None = None
-    latency: float | None = Field(default=None, ge=0)
+    latency: Latency | None = None
     jitter: float | None = Field(default=None, ge=0)
     window: int | None = Field(default=None, gt=0)
+    max_bytes: int | None = Field(default=None, gt=0)
+    limits: Limits | None = None
+    exact: bool | None = None
+    bodies: bool | None = None
 
 
 class Script:
-    """Chooses a behaviour for each request, in the order of their arrival; safe to use from threads."""
+    """Chooses a behaviour for each request, in the order of their arrival; safe to use from threads.
+
+    `window`, `max_bytes`, `exact`, `bodies` and `meter` are what the settings say.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -92,10 +89,18 @@ class Script:
     def _forget(self) -> None:
         self._queue: list[Behaviour] = []
         self._rates: tuple[Rate, ...] = ()
-        self._random = random.Random(0)
-        self._latency = 0.0
+        self._seed(0)
+        self._latency: Latency = 0.0
         self._jitter = 0.0
         self.window = 1_000_000
+        self.max_bytes = 32_000_000
+        self.exact = False
+        self.bodies = True
+        self.meter = Meter(Limits())
+
+    def _seed(self, seed: int) -> None:
+        """Outcomes and delays have numbers of their own, so that a latency changes no outcome."""
+        self._chances, self._delays = random.Random(seed), random.Random(seed + 1)
 
     def apply(self, settings: Settings) -> None:
         """Change what the settings name."""
@@ -104,19 +109,27 @@ class Script:
                 self._forget()
             self._queue.extend(settings.queue)
             self._rates = self._rates if settings.rates is None else settings.rates
-            self._random = self._random if settings.seed is None else random.Random(settings.seed)
             self._latency = self._latency if settings.latency is None else settings.latency
             self._jitter = self._jitter if settings.jitter is None else settings.jitter
             self.window = self.window if settings.window is None else settings.window
+            self.max_bytes = self.max_bytes if settings.max_bytes is None else settings.max_bytes
+            self.exact = self.exact if settings.exact is None else settings.exact
+            self.bodies = self.bodies if settings.bodies is None else settings.bodies
+            self.meter = self.meter if settings.limits is None else Meter(settings.limits)
+            if settings.seed is not None:
+                self._seed(settings.seed)
 
     def next(self, prompt: str) -> Behaviour:
-        """Return what to do with a request; its `latency` is set."""
+        """Return what to do with a request; its `latency` is a number of seconds."""
         with self._lock:
-            chance, delay = self._random.random(), self._jitter * self._random.random()
+            chance = self._chances.random()
             chosen = self._queued(prompt) or self._by_rate(prompt, chance) or Behaviour()
-            if chosen.latency is None:
-                return chosen.model_copy(update={"latency": self._latency + delay})
-            return chosen
+            return chosen.model_copy(update={"latency": self._delay(chosen.latency)})
+
+    def _delay(self, latency: Latency | None) -> float:
+        if latency is not None:
+            return draw(latency, self._delays)
+        return draw(self._latency, self._delays) + self._jitter * self._delays.random()
 
     def _queued(self, prompt: str) -> Behaviour | None:
         for at, behaviour in enumerate(self._queue):

@@ -1,4 +1,4 @@
-"""One connection of the stand-in: routes, waiting, responses."""
+"""One connection of the stand-in: routes, waiting, sending."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ from urllib.parse import parse_qs, urlsplit
 
 from pydantic import ValidationError
 
-from tests.standin import answers
-from tests.standin.behaviour import Behaviour, Kind, Settings
-from tests.standin.log import CLIENT_GONE, Entry
-from tests.standin.prompt import Prompt, problem
+from tests.standin.behaviour import Settings
+from tests.standin.errors import Error, invalid
+from tests.standin.log import BROKEN, CLIENT_GONE, Entry
+from tests.standin.reply import Reply, Way, encoded, reply
 
 if TYPE_CHECKING:
     from tests.standin.server import StandIn
 
-_LOOK_EVERY: Final = 0.05
 _RESET_ON_CLOSE: Final = struct.pack("ii", 1, 0)
 
 
@@ -37,126 +36,106 @@ class Handler(BaseHTTPRequestHandler):
         """Print nothing: `GET /requests` tells."""
 
     def do_GET(self) -> None:
-        """`/requests`: what was asked."""
+        """`/requests`: what was asked. `/health`: that it serves."""
         url = urlsplit(self.path)
-        if url.path != "/requests":
-            self._fail(404, f"no {url.path} here", "req_standin_none")
-            return
-        asked = {name: values[-1] for name, values in parse_qs(url.query).items()}
-        count, settled = int(asked.get("count", 0)), asked.get("settled", "0") == "1"
-        self._send(200, self.server.log.read(count=count, settled=settled, wait=float(asked.get("wait", 0))))
+        if url.path == "/requests":
+            asked = {name: values[-1] for name, values in parse_qs(url.query).items()}
+            count, settled = int(asked.get("count", 0)), asked.get("settled", "0") == "1"
+            wait = float(asked.get("wait", 0))
+            self._send(200, self.server.log.read(count=count, settled=settled, wait=wait))
+        elif url.path == "/health":
+            self._send(200, {"status": "ok"})
+        else:
+            self._fail(Error(404, f"no {url.path} here"))
 
     def do_POST(self) -> None:
         """`/control`, and what the API offers: messages and token counts."""
-        body = _parsed(self.rfile.read(int(self.headers.get("content-length", 0))))
+        size = int(self.headers.get("content-length", 0))
+        raw = self.rfile.read(size)
         path = urlsplit(self.path).path
         if path == "/control":
-            self._control(body)
-            return
-        key = self.headers.get("x-api-key") or self.headers.get("authorization") or ""
-        version = self.headers.get("anthropic-version", "")
-        entry = self.server.log.start(path, blake2b(key.encode(), digest_size=4).hexdigest(), body)
-        counting = path == "/v1/messages/count_tokens"
-        if not counting and path != "/v1/messages":
-            self._reject(entry, 404, f"Not found: {path}")
-        elif wrong := problem(key, version, body, counting=counting):
-            self._reject(entry, *wrong)
-        elif counting:
-            self._end(entry, "counted", 200, {"input_tokens": Prompt.of(body).tokens})
+            self._control(_parsed(raw))
         else:
-            self._message(entry, Prompt.of(body))
+            self._api(path, raw)
 
     def _control(self, body: Any) -> None:
         try:
             settings = Settings.model_validate(body)
         except ValidationError as error:
-            self._fail(400, str(error), "req_standin_control")
+            self._fail(invalid(str(error)))
             return
         self.server.script.apply(settings)
         if settings.reset:
             self.server.log.clear()
         self._send(200, {"queued": self.server.script.waiting()})
 
-    def _message(self, entry: Entry, prompt: Prompt) -> None:
-        entry.ids = list(prompt.ids)
-        window = self.server.script.window
-        if prompt.tokens > window:
-            self._reject(entry, 400, f"prompt is too long: {prompt.tokens} tokens > {window} maximum")
-            return
-        behaviour = self.server.script.next(prompt.text)
-        wait = behaviour.seconds if behaviour.kind is Kind.HANG else behaviour.latency or 0.0
-        if not self._stays(wait):
-            self.close_connection = True
-            self.server.log.end(entry, CLIENT_GONE)
-        elif behaviour.kind in (Kind.HANG, Kind.DROP):
-            self._hang_up()
-            self.server.log.end(entry, behaviour.kind)
-        else:
-            self._respond(entry, prompt, behaviour)
+    def _api(self, path: str, raw: bytes) -> None:
+        log, script = self.server.log, self.server.script
+        key = self.headers.get("x-api-key") or self.headers.get("authorization") or ""
+        named = self.headers.get("anthropic-beta", "").split(",")
+        betas = [name for part in named if (name := part.strip())]
+        body = _parsed(raw) if len(raw) <= script.max_bytes else ""
+        entry = log.start(path, blake2b(key.encode(), digest_size=4).hexdigest(), body, betas)
+        version = self.headers.get("anthropic-version", "")
+        try:
+            found = reply(self.server, entry, key=key, version=version, size=len(raw))
+        except Exception:
+            log.end(entry, BROKEN)
+            raise
+        entry.body = body if script.bodies else ""
+        self._answer(entry, found)
 
-    def _respond(self, entry: Entry, prompt: Prompt, behaviour: Behaviour) -> None:
-        kind = behaviour.kind
-        if kind is Kind.STATUS:
-            status = behaviour.status or 500
-            self.server.log.end(entry, kind, status)
-            self._fail(status, "made to fail", _request_id(entry), behaviour)
-        elif kind is Kind.HTML:
-            status = behaviour.status or 200
-            self.server.log.end(entry, kind, status)
-            self._write(status, answers.PAGE.encode(), "text/html; charset=utf-8", {})
-        else:
-            body = answers.message(prompt, behaviour, entry.number, self.server.warm(prompt))
-            self._end(entry, kind, 200, body)
-
-    def _end(self, entry: Entry, outcome: str, status: int, body: dict[str, Any]) -> None:
+    def _answer(self, entry: Entry, found: Reply) -> None:
         """Note the outcome, then send: a client that has its answer finds it in the log."""
-        self.server.log.end(entry, outcome, status, body.get("usage"))
-        self._send(status, body, {"request-id": _request_id(entry)}, cut=outcome == Kind.CUT)
+        log = self.server.log
+        if not self._stays(found.wait):
+            self.close_connection = True
+            log.end(entry, CLIENT_GONE)
+            return
+        if found.way is Way.NONE:
+            self._hang_up()
+        log.end(entry, found.outcome, found.status, found.usage)
+        if found.way is not Way.NONE:
+            self._send(found.status, found.body, found.headers, half=found.way is Way.HALF)
 
-    def _reject(self, entry: Entry, status: int, message: str) -> None:
-        self.server.log.end(entry, "rejected", status)
-        self._fail(status, message, _request_id(entry))
-
-    def _fail(self, status: int, message: str, request_id: str, behaviour: Behaviour | None = None) -> None:
-        code, after = (behaviour.error_code, behaviour.retry_after) if behaviour else ("", None)
-        headers = {"request-id": request_id} | ({} if after is None else {"retry-after": f"{after:g}"})
-        self._send(status, answers.error(status, message, request_id, code), headers)
+    def _fail(self, error: Error) -> None:
+        self._send(error.status, error.body("req_standin_none"))
 
     def _send(
-        self, status: int, body: Any, headers: dict[str, str] | None = None, *, cut: bool = False
+        self, status: int, body: Any, headers: dict[str, str] | None = None, *, half: bool = False
     ) -> None:
-        data = json.dumps(body, ensure_ascii=False).encode(errors="replace")
-        self._write(status, data, "application/json", headers or {}, cut=cut)
-
-    def _write(
-        self, status: int, data: bytes, kind: str, headers: dict[str, str], *, cut: bool = False
-    ) -> None:
+        data, kind = encoded(body)
         self.send_response(status)
-        for name, value in {"content-type": kind, "content-length": str(len(data)), **headers}.items():
+        told = {"content-type": kind, "content-length": str(len(data)), **(headers or {})}
+        for name, value in told.items():
             self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(data[: len(data) // 2] if cut else data)
-        if cut:
+        self.wfile.write(data[: len(data) // 2] if half else data)
+        if half:
             self.close_connection = True
 
     def _stays(self, seconds: float) -> bool:
         """Wait that long; return False as soon as the client has gone or the server stops."""
         until = time.monotonic() + seconds
+        poller = select.poll()
+        for awaited in (self.connection, self.server.stopped):
+            poller.register(awaited, select.POLLIN)
         while (left := until - time.monotonic()) > 0:
-            if self.server.stopping.is_set():
-                return False
-            readable, _, _ = select.select([self.connection], [], [], min(left, _LOOK_EVERY))
-            if readable and not self.connection.recv(1, socket.MSG_PEEK):
-                return False
+            for descriptor, _ in poller.poll(1_000 * left):
+                if descriptor == self.server.stopped.fileno() or self._gone():
+                    return False
+                poller.unregister(self.connection)
         return True
+
+    def _gone(self) -> bool:
+        try:
+            return not self.connection.recv(1, socket.MSG_PEEK)
+        except ConnectionError:
+            return True
 
     def _hang_up(self) -> None:
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
         self.close_connection = True
-
-
-def _request_id(entry: Entry) -> str:
-    return f"req_standin_{entry.number}"
 
 
 def _parsed(raw: bytes) -> Any:

@@ -13,10 +13,13 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 class Process:
-    """`with Process() as standin:` starts one and ends it; it also ends when this process dies."""
+    """`with Process() as standin:` starts one and ends it; it also ends when this process dies.
 
-    def __init__(self) -> None:
-        command = [sys.executable, "-m", "tests.standin", "--port", "0", "--until-eof"]
+    `flags` are more of the program's flags. Raises RuntimeError when it does not start.
+    """
+
+    def __init__(self, *flags: str) -> None:
+        command = [sys.executable, "-m", "tests.standin", "--port", "0", "--until-eof", *flags]
         self._process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self._process.stdout is not None
         self.url = self._process.stdout.readline().decode().strip()

@@ -10,18 +10,29 @@ from itertools import chain
 from typing import Any, Final
 
 from ebbtide_cli.replay.provider_rules import broken_rules
+from ebbtide_core.budget.tokens import tokenizer
+from tests.standin.errors import Error, invalid, too_long
 
 MESSAGE_ID: Final = re.compile(r"MSGID-\w+")
 """The convention for ids of messages."""
 
+ORDER: Final = re.compile(r"(?i)\bignore (?:all )?(?:previous|prior|earlier) instructions and ([^.\n\\\"<]+)")
+"""An order to the model inside a message, and what it is told to do."""
+
+_OF_COMPACTION: Final = frozenset({"compaction_misplaced", "compaction_repeated"})
 _MESSAGE_KEYS: Final = frozenset({"role", "content"})
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _SAMPLING: Final = {"temperature": 1, "top_p": 1, "top_k": None}
 
 
-def tokens(text: str) -> int:
+def roughly(text: str) -> int:
     """Return a plausible count: a token for four bytes, at least one."""
     return max(1, len(text.encode(errors="replace")) // 4)
+
+
+def exactly(text: str) -> int:
+    """Return what a tokenizer counts, at least one token."""
+    return max(1, tokenizer().count(text))
 
 
 def _compact(value: Any) -> str:
@@ -33,7 +44,8 @@ class Prompt:
     """What a request holds.
 
     `text`: system, tools and messages as JSON. `ids`: the `MSGID-…` in it, each once, in order. `schema`: the
-    JSON schema asked for. `prefix`: system and tools if the request marks a cache, else "".
+    JSON schema asked for. `order`: what the first order to the model in it says to do, "" without one.
+    `prefix`: system and tools if the request marks a cache, else "".
     """
 
     model: str
@@ -42,6 +54,7 @@ class Prompt:
     ids: tuple[str, ...]
     schema: dict[str, Any] | None
     tools: tuple[str, ...]
+    order: str
     prefix: str
 
     @classmethod
@@ -57,28 +70,38 @@ class Prompt:
             ids=tuple(dict.fromkeys(MESSAGE_ID.findall(text))),
             schema=form.get("schema") if form.get("type") == "json_schema" else None,
             tools=tuple(tool.get("name", "") for tool in body.get("tools") or ()),
+            order=order.group(1).strip() if (order := ORDER.search(text)) else "",
             prefix=head if "cache_control" in _compact(body) else "",
         )
 
-    @property
-    def tokens(self) -> int:
-        """What the prompt weighs."""
-        return tokens(self.text)
+    def overflow(self, window: int) -> Error | None:
+        """Return the error of a prompt that the window does not hold, by real count.
+
+        A token is at least a byte, so most prompts need no tokenizer.
+        """
+        if len(self.text.encode(errors="replace")) <= window:
+            return None
+        tokens = exactly(self.text)
+        return too_long(tokens, window) if tokens > window else None
 
 
-def problem(key: str, version: str, body: Any, *, counting: bool = False) -> tuple[int, str] | None:
-    """Return status and message for a request that the API rejects, else None.
+def problem(key: str, version: str, body: Any, *, counting: bool = False) -> Error | None:
+    """Return the error of a request that the API rejects, else None.
 
-    `key` and `version` are those of the headers, "" when absent.
+    `key` and `version` are those of the headers, "" when absent. Compaction has rules of its own, see
+    `compaction.problem`.
     """
     if not key:
-        return 401, "x-api-key header is required"
+        return Error(401, "x-api-key header is required")
     if not version:
-        return 400, "anthropic-version: header is required"
+        return invalid("anthropic-version: header is required")
     if not isinstance(body, dict) or _LONE_SURROGATE.search(_compact(body)):
-        return 400, "The request body is not valid JSON"
-    wrong = next(chain(_wrong_fields(body, counting), _wrong_messages(body.get("messages"))), None)
-    return (400, wrong) if wrong else None
+        return invalid("The request body is not valid JSON")
+    compacting = body.get("compaction") is not None
+    wrong = next(
+        chain(_wrong_fields(body, counting), _wrong_messages(body.get("messages"), compacting)), None
+    )
+    return None if wrong is None else invalid(wrong)
 
 
 def _wrong_fields(body: dict[str, Any], counting: bool) -> Iterator[str]:
@@ -97,14 +120,16 @@ def _wrong_fields(body: dict[str, Any], counting: bool) -> Iterator[str]:
         yield "stream: this server answers in one piece only"
 
 
-def _wrong_messages(messages: Any) -> Iterator[str]:
-    if not isinstance(messages, list) or not messages:
+def _wrong_messages(messages: Any, compacting: bool) -> Iterator[str]:
+    """Where a compaction block stands is no matter of this function; a compaction may end with an answer."""
+    if not isinstance(messages, list) or not (messages or compacting):
         yield "messages: at least one message is required"
         return
-    yield from (f"messages.{index}: {rule}" for rule, index in broken_rules("anthropic", messages))
+    rules = broken_rules("anthropic", messages)
+    yield from (f"messages.{index}: {rule}" for rule, index in rules if rule not in _OF_COMPACTION)
     for index, message in enumerate(messages):
         yield from (
             f"messages.{index}.{k}: Extra inputs are not permitted" for k in message.keys() - _MESSAGE_KEYS
         )
-    if messages[-1]["role"] == "assistant":
+    if messages and not compacting and messages[-1]["role"] == "assistant":
         yield "This model does not support assistant message prefill: end with a user message"

@@ -12,6 +12,7 @@ from http.server import ThreadingHTTPServer
 from typing import Any, Self
 
 from tests.standin.behaviour import Script
+from tests.standin.compaction import Seal
 from tests.standin.control import Control
 from tests.standin.handler import Handler
 from tests.standin.log import Log
@@ -21,19 +22,21 @@ from tests.standin.prompt import Prompt
 class StandIn(ThreadingHTTPServer):
     """The server in threads of this process; a client's `base_url` is its `url`, inside `with`.
 
-    Listens on the loopback only. `script` decides, `log` remembers; `control` does both over HTTP.
+    Listens on the loopback only unless another `host` is given. `script` decides, `log` remembers; `control`
+    does both over HTTP. `seal` signs native compactions. `stopped` is readable once the server stops.
     """
 
     daemon_threads = True
     request_queue_size = 256
 
-    def __init__(self, port: int = 0) -> None:
-        super().__init__(("127.0.0.1", port), Handler)
+    def __init__(self, port: int = 0, host: str = "127.0.0.1") -> None:
+        super().__init__((host, port), Handler)
         self.url = f"http://127.0.0.1:{self.server_address[1]}"
         self.script = Script()
         self.log = Log()
+        self.seal = Seal()
         self.control = Control(self.url)
-        self.stopping = threading.Event()
+        self.stopped, self._stop = socket.socketpair()
         self._lock = threading.Lock()
         self._connections: dict[threading.Thread, socket.socket] = {}
         self._prefixes: set[bytes] = set()
@@ -42,7 +45,7 @@ class StandIn(ThreadingHTTPServer):
     def server_bind(self) -> None:
         """Bind without the look-up of the host's name, which may be slow."""
         socketserver.TCPServer.server_bind(self)
-        self.server_name, self.server_port = "127.0.0.1", self.server_address[1]
+        self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
 
     def __enter__(self) -> Self:
         self._accepting.start()
@@ -53,7 +56,7 @@ class StandIn(ThreadingHTTPServer):
 
     def stop(self) -> None:
         """Close all connections, answered or not, and wait for their threads."""
-        self.stopping.set()
+        self._stop.close()
         self.shutdown()
         self.server_close()
         with self._lock:
@@ -62,13 +65,14 @@ class StandIn(ThreadingHTTPServer):
             _shut(connection)
         for thread in (self._accepting, *open_now):
             thread.join(timeout=10)
+        self.stopped.close()
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         """Serve one connection, known to `stop` while it lasts."""
         with self._lock:
             self._connections[threading.current_thread()] = request
         try:
-            if not self.stopping.is_set():
+            if self._stop.fileno() >= 0:
                 super().process_request_thread(request, client_address)
         finally:
             with self._lock:

@@ -4,31 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
+import struct
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from typing import Any
 from urllib.error import HTTPError
 
 import anthropic
 import psutil
 import pytest
-import pytest_asyncio
 from anthropic import AsyncAnthropic
-from anthropic.types import Message
 
 from ebbtide_core.summary.model import Summary
 from tests.standin import Behaviour, Control, Kind, Process, Rate, Settings, StandIn
 from tests.standin.prompt import MESSAGE_ID
-
-MODEL = "claude-haiku-5-5"
-SCHEMA = Summary.model_json_schema()
-
-
-@pytest_asyncio.fixture
-async def client(standin: StandIn) -> AsyncIterator[AsyncAnthropic]:
-    """The real client, without retries."""
-    async with client_of(standin.url) as found:
-        yield found
+from tests.standin.talk import MODEL, ask, client_of, failure, text_of
 
 
 @pytest.fixture(scope="module")
@@ -36,33 +27,6 @@ def process() -> Iterator[Process]:
     """A stand-in in its own process, for all tests of this file."""
     with Process() as found:
         yield found
-
-
-def client_of(url: str) -> AsyncAnthropic:
-    return AsyncAnthropic(base_url=url, api_key="k-test", max_retries=0, timeout=20.0)
-
-
-async def ask(client: AsyncAnthropic, words: str = "MSGID-a said go", **more: Any) -> Message:
-    request: dict[str, Any] = {
-        "model": MODEL,
-        "max_tokens": 4096,
-        "messages": [{"role": "user", "content": words}],
-        "output_config": {"format": {"type": "json_schema", "schema": SCHEMA}},
-    }
-    message: Message = await client.messages.create(**(request | more))
-    return message
-
-
-def text_of(message: Message) -> str:
-    block = message.content[0]
-    assert block.type == "text"
-    return block.text
-
-
-async def failure(client: AsyncAnthropic, words: str = "go", **more: Any) -> anthropic.APIStatusError:
-    with pytest.raises(anthropic.APIStatusError) as caught:
-        await ask(client, words, **more)
-    return caught.value
 
 
 async def test_a_good_summary_fits_our_structure_and_names_what_it_was_shown(client: AsyncAnthropic) -> None:
@@ -203,6 +167,30 @@ async def test_a_hang_ends_with_the_clients_own_timeout(standin: StandIn, client
     assert (entry["outcome"], entry["status"]) == ("client_gone", 0)
 
 
+def test_a_client_that_resets_its_connection_is_gone(standin: StandIn) -> None:
+    """Not only one that closes it; the request is no longer in flight then."""
+    standin.control.queue(Kind.HANG)
+    body = json.dumps({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "go"}]})
+    head = f"x-api-key: k\r\nanthropic-version: v\r\ncontent-length: {len(body)}\r\n"
+    with socket.create_connection(standin.server_address) as client:  # type: ignore[arg-type]
+        client.sendall(f"POST /v1/messages HTTP/1.1\r\n{head}\r\n{body}".encode())
+        standin.control.requests(count=1)
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    [entry] = standin.control.requests(count=1, settled=True)
+    assert entry["outcome"] == "client_gone"
+
+
+async def test_bodies_need_not_be_kept(standin: StandIn, client: AsyncAnthropic) -> None:
+    """A long run asks for much; ids, usage and outcome stay."""
+    standin.control.set(Settings(bodies=False))
+    await ask(client)
+    [entry] = standin.control.requests()
+    assert (entry["body"], entry["ids"], entry["outcome"]) == ("", ["MSGID-a"], "good")
+    standin.control.reset()
+    await ask(client)
+    assert standin.control.requests()[0]["body"]["model"] == MODEL
+
+
 async def test_a_stand_in_stops_while_requests_hang(standin: StandIn, client: AsyncAnthropic) -> None:
     """Nothing waits for an answer that never comes."""
     standin.control.queue(Kind.HANG)
@@ -270,14 +258,6 @@ async def test_a_request_that_the_api_rejects_is_rejected(
     assert "went well" in text_of(await ask(client))
 
 
-async def test_a_prompt_beyond_the_window_is_rejected(standin: StandIn, client: AsyncAnthropic) -> None:
-    """The message is the one that the API sends."""
-    standin.control.set(Settings(window=500))
-    assert (await ask(client)).stop_reason == "end_turn"
-    caught = await failure(client, "go " * 1000)
-    assert "prompt is too long" in caught.message
-
-
 async def test_unknown_paths_and_missing_keys_are_refused(standin: StandIn, client: AsyncAnthropic) -> None:
     """Nothing but what is stood in for, and not without a key."""
     with pytest.raises(anthropic.NotFoundError):
@@ -341,20 +321,6 @@ async def test_the_log_tells_body_times_and_outcome(standin: StandIn, client: As
     assert standin.control.requests() == []
 
 
-async def test_requests_are_served_side_by_side(standin: StandIn, client: AsyncAnthropic) -> None:
-    """Sixteen hang at the same time, and all are there at once."""
-    standin.control.set(Settings(rates=(Rate(share=1, behaviour=Behaviour(kind=Kind.HANG)),)))
-    tasks = [asyncio.create_task(ask(client)) for _ in range(16)]
-    log = await asyncio.to_thread(standin.control.requests, count=16)
-    assert [entry["outcome"] for entry in log] == ["pending"] * 16
-    for task in tasks:
-        task.cancel()
-    assert all(
-        isinstance(end, asyncio.CancelledError)
-        for end in await asyncio.gather(*tasks, return_exceptions=True)
-    )
-
-
 def test_nonsense_settings_are_refused(standin: StandIn) -> None:
     """A misspelt behaviour is no silent default."""
     with pytest.raises(HTTPError, match="400") as caught:
@@ -374,19 +340,3 @@ async def test_it_runs_as_a_process_and_is_steered_from_another(process: Process
     log = process.control.requests(count=2, settled=True)
     assert [entry["outcome"] for entry in log] == ["status", "good"]
     assert psutil.pid_exists(process.pid)
-
-
-@pytest.mark.processes
-def test_the_process_ends_when_asked() -> None:
-    """Its standard input's end stops it, in order, so nothing is left when the test's process dies."""
-    standin = Process()
-    assert standin.stop() == 0
-    assert not psutil.pid_exists(standin.pid)
-
-
-@pytest.mark.processes
-def test_the_process_ends_on_sigterm() -> None:
-    """The usual signal stops it, in order."""
-    with Process() as standin:
-        psutil.Process(standin.pid).terminate()
-        assert standin.stop() == 0

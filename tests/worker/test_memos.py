@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
+import pytest
+
 from ebbtide_core import metrics
 from ebbtide_core.contract.record import ChunkStatus
 from ebbtide_core.metrics import MemoryRecorder
 from ebbtide_core.names import Owner
 from ebbtide_worker.shop import Shop
-from ebbtide_worker.summarisers.base import Chunk, FaultKind, SummariserFault
+from ebbtide_worker.summarisers.base import Chunk, FaultKind, Partial, SummariserFault
 from ebbtide_worker.work import work
 from tests.host.talk import chat
 from tests.store.clock import Database
@@ -89,6 +91,39 @@ async def test_a_rejected_summary_deletes_the_memos_it_used(
 
     assert len(scripted.chunks) > asked
     assert host.record(1).version == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "kept"),
+    [(FaultKind.AUTH, True), (FaultKind.UNAVAILABLE, True), (FaultKind.REFUSED, False)],
+)
+async def test_a_merge_that_nobody_looked_at_keeps_the_memos(
+    shop: Shop,
+    host: HostSide,
+    scripted: Scripted,
+    database: Database,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: FaultKind,
+    kept: bool,
+) -> None:
+    """A key that is refused, as an outage, says nothing about the notes that were to be merged."""
+
+    async def fail(*_: object) -> Partial:
+        raise SummariserFault(kind)
+
+    host.policy = CHUNKED
+    with monkeypatch.context() as patched:
+        patched.setattr(scripted, "merge", fail)
+        host.enqueue(chat(20))
+        await work(shop)
+    done = len(scripted.chunks)
+    assert len(database.keys("*:memo:*")) == (done if kept else 0)
+
+    host.enqueue(chat(20))
+    await work(shop)
+
+    assert host.record(1).version == 1
+    assert len(scripted.chunks) == (done if kept else 2 * done)
 
 
 async def test_a_longer_job_meets_the_memos_of_a_shorter_one(

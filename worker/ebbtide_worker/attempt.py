@@ -21,6 +21,7 @@ from ebbtide_worker.ending import described, log, settle, tell
 from ebbtide_worker.lease import Lease
 from ebbtide_worker.making import Making, Stage
 from ebbtide_worker.shop import Shop
+from ebbtide_worker.summarisers.base import UNREAD, SummariserFault
 from ebbtide_worker.verdict import (
     DEADLINE,
     STOPPED,
@@ -105,7 +106,8 @@ class Attempt:
     async def _forget(self, verdict: Verdict, error: Exception) -> None:
         """Delete the memos used when what was made of them failed: else every retry would fail alike."""
         made = self._making.stage in (Stage.REDUCE, Stage.VALIDATE)
-        if not made or verdict.outcome is not Outcome.FAILURE or isinstance(error, Stop):
+        unread = isinstance(error, SummariserFault) and error.kind in UNREAD
+        if not made or verdict.outcome is not Outcome.FAILURE or unread or isinstance(error, Stop):
             return
         try:
             await self._making.forget()

@@ -25,6 +25,8 @@ def status_error(
     return make_status_error(f"Error code: {status} - {body}", body=body, response=response)
 
 
+_SPENT = "You have reached your specified"
+
 STATUSES = [
     (400, "invalid_request_error", "", "max_tokens: too high", FaultKind.BAD_REQUEST),
     (400, "invalid_request_error", "", "prompt is too long: 9 tokens > 8 maximum", FaultKind.TOO_LONG),
@@ -35,7 +37,11 @@ STATUSES = [
         "input length and `max_tokens` exceed context limit",
         FaultKind.TOO_LONG,
     ),
-    (401, "authentication_error", "", "no", FaultKind.AUTH),
+    (400, "invalid_request_error", "", f"{_SPENT} API usage limits.", FaultKind.RATE_LIMITED),
+    (400, "invalid_request_error", "", f"{_SPENT} workspace API usage limits.", FaultKind.RATE_LIMITED),
+    (400, "invalid_request_error", "", "Your credit balance is too low to access it.", FaultKind.AUTH),
+    (400, "invalid_request_error", "", "messages.0: 'Your credit balance is too low'", FaultKind.BAD_REQUEST),
+    (401, "authentication_error", "", f"{_SPENT} API usage limits.", FaultKind.AUTH),
     (402, "billing_error", "", "no", FaultKind.AUTH),
     (403, "permission_error", "", "no", FaultKind.AUTH),
     (404, "not_found_error", "", "model", FaultKind.BAD_REQUEST),
@@ -59,10 +65,11 @@ STATUSES = [
 
 @pytest.mark.parametrize(("status", "type_", "code", "message", "kind"), STATUSES)
 def test_a_status_has_one_kind(status: int, type_: str, code: str, message: str, kind: FaultKind) -> None:
-    """Rate limits, 5xx and time-outs are the provider's; the rest counts."""
+    """Limits, 5xx and time-outs are the provider's; the rest counts."""
     found = fault_of(status_error(status, type_, code, message))
     assert found.kind is kind
-    assert (found.kind in PROVIDER_DOWN) == (status in (408, 429) or status >= 500)
+    limited = status in (408, 429) or (status == 400 and message.startswith(_SPENT))
+    assert (found.kind in PROVIDER_DOWN) == (limited or status >= 500)
     assert found.usage.calls == 1
 
 

@@ -9,6 +9,7 @@ from typing import Final, Protocol
 
 from ebbtide_core.contract.record import SummariserName, Usage
 from ebbtide_core.errors import EbbtideError
+from ebbtide_core.summary.extract import Reader
 from ebbtide_core.summary.model import Summary
 from ebbtide_core.summary.source import SourceMessage
 
@@ -33,6 +34,9 @@ class FaultKind(StrEnum):
 
 PROVIDER_DOWN: Final = frozenset({FaultKind.RATE_LIMITED, FaultKind.UNAVAILABLE, FaultKind.TIMEOUT})
 """Kinds that say something about the provider and nothing about the session: they settle neutral."""
+
+UNREAD: Final = PROVIDER_DOWN | {FaultKind.AUTH}
+"""Kinds that say nothing about what the call was shown: nobody has looked at it."""
 
 
 class SummariserFault(EbbtideError):
@@ -68,13 +72,15 @@ class Terms:
     """What a job asks of each of its summaries: its language ("": that of the conversation), its size at
     most.
 
-    `count` gives the tokens of a text in the host's model, in which `max_tokens` is meant.
+    `count` gives the tokens of a text in the host's model, in which `max_tokens` is meant. `reader` reads
+    messages by rules, each once a job.
     """
 
     tenant: str
     language: str
     max_tokens: int
     count: Callable[[str], int]
+    reader: Reader = field(default_factory=Reader)
 
 
 PROSE: Final = ("session_intent",)

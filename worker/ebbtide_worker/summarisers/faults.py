@@ -22,7 +22,13 @@ _BY_STATUS: Final = {
 """Spend limits are 429 as well: the error's code, in the detail, tells them apart."""
 
 _TOO_LONG: Final = ("prompt is too long", "exceed context limit")
-"""The API has no error code for this, so the text decides, among errors 400 only."""
+_OPENINGS: Final = {
+    "you have reached your specified": FaultKind.RATE_LIMITED,
+    "your credit balance is too low": FaultKind.AUTH,
+}
+"""The API has no error code for any of these, so the text decides, among errors 400 only. The first opening
+is of a spend limit that a workspace or an organisation has set itself.
+"""
 
 _ADVICE: Final = {
     FaultKind.AUTH: "check the key, what it may use, and its credit",
@@ -58,11 +64,18 @@ def _judged(error: BaseException) -> tuple[FaultKind, str]:
 
 def _of_status(error: APIStatusError) -> FaultKind:
     status = error.status_code
-    if status == 400 and any(words in error.message.lower() for words in _TOO_LONG):
-        return FaultKind.TOO_LONG
+    if status == 400:
+        return _of_bad_request(error)
     if status >= 500:
         return _BY_STATUS.get(status, FaultKind.UNAVAILABLE)
     return _BY_STATUS.get(status, FaultKind.BAD_REQUEST if status >= 400 else FaultKind.UNEXPECTED)
+
+
+def _of_bad_request(error: APIStatusError) -> FaultKind:
+    if any(words in error.message.lower() for words in _TOO_LONG):
+        return FaultKind.TOO_LONG
+    said = str(error.api_message).lower()
+    return next((kind for words, kind in _OPENINGS.items() if said.startswith(words)), FaultKind.BAD_REQUEST)
 
 
 def _names(error: APIStatusError) -> str:

@@ -1,0 +1,1 @@
+"""Each failure of the provider, rehearsed: stand-in, real SDK, real worker process, real server."""
