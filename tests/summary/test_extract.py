@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.summary.talk import call, message, result, talk, text
 
+from ebbtide_core.summary.extract import Reader
 from ebbtide_core.summary.extractive import extract
 from ebbtide_core.summary.model import MAX_REQUEST_CHARS, RequestState, Summary
 
@@ -204,3 +205,12 @@ def test_language_is_noted_and_kept() -> None:
     assert base.language == "de"
     assert extract([], base=base).language == "de"
     assert extract([], base=base, language="fr").language == "fr"
+
+
+def test_a_reader_reads_a_message_once() -> None:
+    """The same message gives the same findings, another one its own, even where both say the same."""
+    first, second = talk(ASKED, ASKED)
+    reader = Reader()
+    assert reader(first) is reader(first)
+    assert reader(second) is not reader(first)
+    assert extract([first, second], reader=reader) == extract([first, second])

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.summary.talk import call, message, result, talk, text
 
+from ebbtide_core.summary import identifiers as module
 from ebbtide_core.summary.extractive import extract
-from ebbtide_core.summary.identifiers import Ledger, Voice, identifiers
+from ebbtide_core.summary.identifiers import Ledger, Lexicon, Voice, identifiers
 
 NAMED = [
     "/var/log/app/error.log",
@@ -98,6 +99,44 @@ def test_credentials_are_passed_over(secret: str) -> None:
 def test_identifiers_occur_in_their_text(noise: str) -> None:
     """Whatever the text, what is listed stands in it word for word."""
     assert all(found.text in noise for found in identifiers(noise))
+
+
+@given(st.lists(st.one_of(st.sampled_from(NAMED + PLAIN), st.text()), max_size=5), st.booleans())
+def test_what_a_lexicon_knows_changes_nothing(texts: list[str], names: bool) -> None:
+    """Texts read after others give what they give alone, with and without names."""
+    lexicon = Lexicon()
+    for each in [*texts, *texts]:
+        assert lexicon.identifiers(each, names=names) == identifiers(each, names=names)
+
+
+def test_a_token_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However often a session repeats its words, the rules run once for each different one."""
+    judged: list[str] = []
+    real = module._kind
+
+    def kind(token: str) -> str:
+        judged.append(token)
+        return real(token)
+
+    monkeypatch.setattr(module, "_kind", kind)
+    lexicon = Lexicon()
+    words = " ".join(["see", "src/a.py", "and", "order_total"] * 50)
+
+    found = [lexicon.identifiers(words) for _ in range(50)]
+
+    assert sorted(judged) == ["and", "order_total", "see", "src/a.py"]
+    assert {tuple(item.text for item in each) for each in found} == {("src/a.py", "order_total")}
+
+
+def test_a_lexicon_forgets_before_it_grows_without_end() -> None:
+    """A session of ever new words is read right, and no more of them is kept than a fixed number."""
+    lexicon = Lexicon()
+    for start in range(0, 50_000, 5_000):
+        names = [f"id_{number}" for number in range(start, start + 300)]
+        other = " ".join(f"w{number}" for number in range(start, start + 5_000))
+        assert [item.text for item in lexicon.identifiers(" ".join(names))] == names
+        lexicon.identifiers(other)
+    assert len(lexicon._judged) <= module.MAX_JUDGED
 
 
 def test_both_ends_of_a_long_text_are_read() -> None:

@@ -27,6 +27,7 @@ from ebbtide_core.summary.source import contains
 from ebbtide_core.summary.validate import check, with_ledger
 from ebbtide_worker.plan import Span
 from ebbtide_worker.snapshot import Snapshot
+from ebbtide_worker.summarisers.base import Terms
 from ebbtide_worker.verdict import NoProgress
 
 Count = Callable[[str], int]
@@ -64,9 +65,9 @@ def _joint(statuses: Sequence[ChunkStatus]) -> ChunkStatus:
 
 
 def compose(
-    job: Job, snapshot: Snapshot, summary: Summary, made: Made, *, count: Count, now: float
+    job: Job, snapshot: Snapshot, summary: Summary, made: Made, *, terms: Terms, now: float
 ) -> SummaryRecord:
-    """Return the record that publishes a merged summary. `count` gives a text's tokens in the host's model.
+    """Return the record that publishes a merged summary on the job's terms.
 
     Raises SummaryRejected when a check fails, NoProgress when no summary could make the request a tenth
     smaller.
@@ -74,10 +75,10 @@ def compose(
     manifest = snapshot.manifest
 
     def size(text: str) -> int:
-        return count(_message(job, manifest, text))
+        return terms.count(_message(job, manifest, text))
 
-    listed = count(_message(job, manifest, "", manifest.carried)) - size("")
-    final = _validated(snapshot, summary, room(manifest.figures, listed), size)
+    listed = terms.count(_message(job, manifest, "", manifest.carried)) - size("")
+    final = _validated(snapshot, summary, room(manifest.figures, listed), size, terms)
     text = render(final)
     return SummaryRecord(
         version=job.after.number + 1,
@@ -101,7 +102,7 @@ def compose(
     )
 
 
-def _validated(snapshot: Snapshot, summary: Summary, budget: int, size: Count) -> Summary:
+def _validated(snapshot: Snapshot, summary: Summary, budget: int, size: Count, terms: Terms) -> Summary:
     """Return the summary as it is published; `size` gives the tokens that a rendered summary takes in a
     buffer.
 
@@ -119,8 +120,9 @@ def _validated(snapshot: Snapshot, summary: Summary, budget: int, size: Count) -
             max_tokens=budget,
         ).summary
 
-    language = manifest.policy.language
-    extracted = extract(snapshot.sources, base=manifest.base_summary, language=language)
+    extracted = extract(
+        snapshot.sources, base=manifest.base_summary, language=terms.language, reader=terms.reader
+    )
     whole = fit(with_ledger(checked(summary, 0), extracted), budget, size)
     return checked(whole, size(render(whole)))
 

@@ -62,9 +62,7 @@ class Making:
             summary = await reducer.run(parts, snapshot.manifest.base_summary)
         with self.staged(Stage.VALIDATE):
             made = Made(signature(summariser), self._calls.usage, _coverage(planned, mapped))
-            return await to_thread(
-                compose, self._job, snapshot, summary, made, count=terms.count, now=time.time()
-            )
+            return await to_thread(compose, self._job, snapshot, summary, made, terms=terms, now=time.time())
 
     async def forget(self) -> None:
         """Delete the memos that were used: what was made of them failed."""

@@ -19,7 +19,10 @@ WEAK: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """Words, phrases (by their first word) and, for scripts without spaces, signs: any of them is enough."""
+    """Words, phrases (by their longest word) and, for scripts without spaces, signs: any of them is enough.
+
+    The longest word is the rarest, as a rule: few sentences have to be searched for whole phrases.
+    """
 
     words: frozenset[str]
     phrases: Mapping[str, tuple[str, ...]]
@@ -28,22 +31,24 @@ class Cue:
     @classmethod
     def of(cls, single: str = "", several: str = "", signs: str = "") -> Cue:
         """Return the cue of tables of words, of phrases, and of signs that may stand anywhere."""
-        by_first: dict[str, tuple[str, ...]] = {}
+        by_word: dict[str, tuple[str, ...]] = {}
         for phrase in phrases(several):
-            first = phrase.partition(" ")[0]
-            by_first[first] = (*by_first.get(first, ()), f" {phrase} ")
-        return cls(words(single), by_first, words(signs))
+            word = max(reversed(phrase.split()), key=len)
+            by_word[word] = (*by_word.get(word, ()), f" {phrase} ")
+        return cls(words(single), by_word, words(signs))
 
     def within(self, sentence: Sentence) -> bool:
         """Say whether the sentence holds one of the cues."""
         if not self.words.isdisjoint(sentence.words):
             return True
-        first = self.phrases.keys() & sentence.words
-        if first:
-            spaced = f" {' '.join(sentence.words)} "
-            if any(phrase in spaced for word in first for phrase in self.phrases[word]):
-                return True
+        if not self.phrases.keys().isdisjoint(sentence.words) and self._phrase_within(sentence):
+            return True
         return not sentence.folded.isascii() and any(sign in sentence.folded for sign in self.signs)
+
+    def _phrase_within(self, sentence: Sentence) -> bool:
+        spaced = f" {' '.join(sentence.words)} "
+        found = self.phrases.keys() & sentence.words
+        return any(phrase in spaced for word in found for phrase in self.phrases[word])
 
 
 _RULE_STRONG: Final = Cue.of(

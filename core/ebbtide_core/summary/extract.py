@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from ebbtide_core.dialects.base import Block, BlockKind
 from ebbtide_core.jsonio import well_formed
@@ -13,7 +13,7 @@ from ebbtide_core.summary import cues
 from ebbtide_core.summary.caps import best
 from ebbtide_core.summary.failures import failures
 from ebbtide_core.summary.files import in_command, touched
-from ebbtide_core.summary.identifiers import Identifier, Voice, identifiers
+from ebbtide_core.summary.identifiers import Identifier, Lexicon, Voice
 from ebbtide_core.summary.nudges import Nudge, nudge
 from ebbtide_core.summary.plans import Plan, plan
 from ebbtide_core.summary.source import SourceMessage, strings
@@ -72,13 +72,27 @@ class Findings:
     plan: Plan | None = None
 
 
-def findings(message: SourceMessage) -> Findings:
-    """Return what a message says. System and developer messages say nothing here."""
+class Reader:
+    """Reads messages, each of them once: asked for the same object again, it returns what it found."""
+
+    def __init__(self) -> None:
+        self._lexicon = Lexicon()
+        self._found: dict[int, tuple[SourceMessage, Findings]] = {}
+
+    def __call__(self, message: SourceMessage) -> Findings:
+        """Return what a message says. System and developer messages say nothing here."""
+        known = self._found.get(id(message))
+        if known is None:
+            known = self._found[id(message)] = (message, _findings(message, self._lexicon))
+        return known[1]
+
+
+def _findings(message: SourceMessage, lexicon: Lexicon) -> Findings:
     if message.role in ("system", "developer"):
         return Findings(Speaker.HOST)
     if message.role == "assistant":
-        return _assistant(message)
-    return _user(message) if message.role == "user" else _results(message)
+        return _assistant(message, lexicon)
+    return _user(message, lexicon) if message.role == "user" else _results(message, lexicon)
 
 
 def _text(message: SourceMessage) -> str:
@@ -89,73 +103,85 @@ def _chosen(
     field: str, said: Sequence[Sentence], test: Callable[[Sentence], object], limit: int = MAX_SENTENCES
 ) -> tuple[str, ...]:
     """Return the sentences that pass; of more than `limit` those most worth keeping in the list `field`."""
-    return best(field, tuple(sentence.text for sentence in said if test(sentence)), limit)
+    return best(field, tuple([sentence.text for sentence in said if test(sentence)]), limit)
 
 
 def _asks(sentence: Sentence) -> bool:
     return sentence.asks
 
 
-def _results(message: SourceMessage) -> Findings:
+class _Output(NamedTuple):
+    """What results say: errors, identifiers, and the ids of the calls that they answer."""
+
+    errors: tuple[str, ...]
+    named: tuple[tuple[Voice, tuple[Identifier, ...]], ...]
+    answered: tuple[str, ...]
+
+
+def _output(message: SourceMessage, lexicon: Lexicon, *told: str) -> _Output:
+    """Return what a message's results say, and outputs that its text tells."""
     results = message.of_kind(BlockKind.RESULT)
-    return Findings(
-        Speaker.TOOL,
-        errors=tuple(line for block in results for line in failures(block.text, is_error=block.is_error)),
-        named=tuple((Voice.RESULT, tuple(identifiers(block.text, names=False))) for block in results),
+    if not results and not told:
+        return _NO_OUTPUT
+    outputs = [*((block.text, block.is_error) for block in results), *((text, False) for text in told)]
+    return _Output(
+        errors=tuple(line for text, is_error in outputs for line in failures(text, is_error=is_error)),
+        named=tuple((Voice.RESULT, tuple(lexicon.identifiers(text, names=False))) for text, _ in outputs),
         answered=tuple(block.call_id for block in results),
     )
 
 
-def _user(message: SourceMessage) -> Findings:
-    results = _results(message)
+_NO_OUTPUT: Final = _Output((), (), ())
+
+
+def _results(message: SourceMessage, lexicon: Lexicon, *told: str) -> Findings:
+    errors, named, answered = _output(message, lexicon, *told)
+    return Findings(Speaker.TOOL, says=bool(told), errors=errors, named=named, answered=answered)
+
+
+def _user(message: SourceMessage, lexicon: Lexicon) -> Findings:
     text = unwrapped(_text(message))
     if not text:
-        return results
+        return _results(message, lexicon)
     if is_output(text):
-        return _output(text, results)
+        return _results(message, lexicon, text)
     said = sentences(text)
     kind = nudge(text)
-    return replace(
-        results,
-        speaker=Speaker.USER,
+    errors, named, answered = _output(message, lexicon)
+    return Findings(
+        Speaker.USER,
         says=True,
         request="" if kind else text,
         nudge=kind,
         rules=_chosen("user_constraints", said, cues.rule, MAX_RULES),
         questions=_chosen("pending_questions", said, _asks),
-        named=(*results.named, (Voice.USER, tuple(identifiers(text)))),
+        errors=errors,
+        named=(*named, (Voice.USER, tuple(lexicon.identifiers(text)))),
+        answered=answered,
     )
 
 
-def _output(text: str, results: Findings) -> Findings:
-    return replace(
-        results,
-        says=True,
-        errors=(*results.errors, *failures(text, is_error=False)),
-        named=(*results.named, (Voice.RESULT, tuple(identifiers(text, names=False)))),
-    )
-
-
-def _assistant(message: SourceMessage) -> Findings:
+def _assistant(message: SourceMessage, lexicon: Lexicon) -> Findings:
     text = _text(message)
     said = sentences(text, headings=False)
     blocks = message.of_kind(BlockKind.CALL)
-    results = _results(message)
-    return replace(
-        results,
-        speaker=Speaker.ASSISTANT,
+    errors, named, answered = _output(message, lexicon)
+    return Findings(
+        Speaker.ASSISTANT,
         says=bool(text.strip()),
         decisions=_chosen("decisions", said, cues.decision),
         completed=_chosen("completed", said, cues.completion),
         intentions=_chosen("next_steps", said, cues.intention),
         questions=_chosen("pending_questions", said, _asks),
         files=tuple(_files(text, blocks)),
+        errors=errors,
         named=(
-            *results.named,
-            (Voice.ASSISTANT, tuple(identifiers(text))),
-            *((Voice.CALL, tuple(identifiers(_values(block)))) for block in blocks),
+            *named,
+            (Voice.ASSISTANT, tuple(lexicon.identifiers(text))),
+            *((Voice.CALL, tuple(lexicon.identifiers(_values(block)))) for block in blocks),
         ),
         calls=tuple(Call(block.call_id, _description(block)) for block in blocks),
+        answered=answered,
         plan=next((p for p in (plan(block.arguments) for block in reversed(blocks)) if p is not None), None),
     )
 

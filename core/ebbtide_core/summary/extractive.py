@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ebbtide_core.summary.extract import findings
+from ebbtide_core.summary.extract import Reader
 from ebbtide_core.summary.fit import fit
 from ebbtide_core.summary.gather import gather
 from ebbtide_core.summary.merge import merge
@@ -12,9 +12,18 @@ from ebbtide_core.summary.model import Summary
 from ebbtide_core.summary.source import SourceMessage
 
 
-def extract(source: Sequence[SourceMessage], *, base: Summary | None = None, language: str = "") -> Summary:
-    """Return all that extraction finds in messages, merged onto the summary of what came before them."""
-    found = gather(findings(message) for message in source)
+def extract(
+    source: Sequence[SourceMessage],
+    *,
+    base: Summary | None = None,
+    language: str = "",
+    reader: Reader | None = None,
+) -> Summary:
+    """Return all that extraction finds in messages, merged onto the summary of what came before them.
+
+    Give a `reader` to have messages read once, however often they are summarised.
+    """
+    found = gather(map(reader or Reader(), source))
     said = Summary(language=language)
     return merge([found, said] if base is None else [base, found, said])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 from ebbtide_core.summary.model import MAX_ITEM_CHARS
@@ -50,20 +51,23 @@ def failures(text: str, *, is_error: bool) -> list[str]:
     """
     read = head_tail(text, HEAD_CHARS, TAIL_CHARS)
     folded = read.casefold()
-    if not is_error and not any(sign in folded for sign in _SIGNS):
+    signs = [sign for sign in _SIGNS if sign in folded]
+    if not signs and not is_error:
         return []
     lines = [line for line in read.split("\n") if line and not line.isspace()]
-    found = list(dict.fromkeys(filter(None, map(_report, lines))))
+    found = list(dict.fromkeys(line for line in map(_end, lines) if _reports(line, signs)))
     if not found and is_error:
         found = [line.strip() for line in lines[-1:]]
     return [line[-MAX_ITEM_CHARS:] for line in found[-MAX_LINES:]]
 
 
-def _report(line: str) -> str:
-    """Return the line, its end when it is very long, if it reports a failure, else ""."""
-    line = line[-_MAX_LINE_CHARS:]
+def _end(line: str) -> str:
+    return line[-_MAX_LINE_CHARS:].strip()
+
+
+def _reports(line: str, signs: Iterable[str]) -> bool:
+    """Say whether a line reports a failure; `signs` are those of `_SIGNS` that may be in it."""
     folded = line.casefold()
-    if not any(sign in folded for sign in _SIGNS):
-        return ""
-    line = line.strip()
-    return line if _FAILURE.search(line) and not _NO_FAILURE.search(line) else ""
+    if not any(sign in folded for sign in signs):
+        return False
+    return bool(_FAILURE.search(line)) and not _NO_FAILURE.search(line)

@@ -46,7 +46,7 @@ _NO_FILES: Final = words(
 )
 _LINE: Final = re.compile(r"(?::[0-9]+){1,2}$")
 _DRIVE: Final = re.compile(r"[A-Za-z]:[\\/]")
-_ODD: Final = frozenset("*?{}<>|$\"'`\n\r\0()[]=;&,^")
+_ODD: Final = re.compile(r"[*?{}<>|$\"'`\n\r\0()\[\]=;&,^]")
 _PATCH: Final = re.compile(
     r"^(?:\*\*\* (?:Add File|Update File|Delete File|Move to): |\+\+\+ (?:b/)?|--- (?:a/)?)([^\t\n]{1,500})",
     re.MULTILINE,
@@ -58,12 +58,17 @@ _HEREDOC: Final = re.compile(r"<<-?[ ]?[\"']?([A-Za-z_]{1,40})[\"']?")
 
 def has_file_name(token: str) -> bool:
     """Say whether a token's last part is a file's name: a known extension, or a name such as Makefile."""
-    path = _LINE.sub("", token)
-    if not _ODD.isdisjoint(path) or "\\." in path or (":" in path and not _DRIVE.match(path)):
-        return False
+    path = _LINE.sub("", token) if ":" in token else token
     last = path.replace("\\", "/").rpartition("/")[2].lower()
     stem, _, extension = last.rpartition(".")
-    return last in _NAMES or (bool(stem) and extension in _EXTENSIONS and last not in _NO_FILES)
+    if last not in _NAMES and (not stem or extension not in _EXTENSIONS or last in _NO_FILES):
+        return False
+    return not _is_odd(path) and "\\." not in path and (":" not in path or bool(_DRIVE.match(path)))
+
+
+def _is_odd(path: str) -> bool:
+    """Say whether a text holds a character that patterns and code have, paths hardly ever."""
+    return _ODD.search(path) is not None
 
 
 def touched(arguments: Mapping[str, Any] | None) -> list[str]:
@@ -81,9 +86,7 @@ def _named(name: str, text: str) -> Iterator[str]:
 
 
 def _is_one_path(text: str) -> bool:
-    return (
-        0 < len(text) <= MAX_ITEM_CHARS and not text.isspace() and _ODD.isdisjoint(text) and "://" not in text
-    )
+    return 0 < len(text) <= MAX_ITEM_CHARS and not text.isspace() and not _is_odd(text) and "://" not in text
 
 
 def in_patch(text: str) -> Iterator[str]:
@@ -102,9 +105,9 @@ def in_command(text: str) -> Iterator[str]:
     """
     text = head_tail(text, COMMAND_HEAD_CHARS, COMMAND_TAIL_CHARS)
     yield from in_patch(text)
-    for match in _ARGUMENT.finditer(_without_heredocs(text)):
-        token = match[0].strip("\"'")
-        if _is_one_path(token) and " " not in token and token[0] != "-" and has_file_name(token):
+    for argument in _ARGUMENT.findall(_without_heredocs(text)):
+        token = argument.strip("\"'")
+        if has_file_name(token) and _is_one_path(token) and " " not in token and token[0] != "-":
             yield _LINE.sub("", token)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 from ebbtide_core.dialects.base import Block, BlockKind
@@ -49,11 +50,17 @@ def strings(arguments: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
 def contains(source: Sequence[SourceMessage], base: Summary | None = None) -> Callable[[str], bool]:
     """Return the test whether a text occurs verbatim in what a summary was made from.
 
-    Looked at are texts, results, calls (as JSON and as decoded strings), and the base summary's items.
+    Looked at are texts, results, calls (as JSON and as decoded strings), and the base summary's items; the
+    latest messages first, since most of what a summary names was named there. Answers are remembered.
     """
-    texts = [well_formed(block.text) for message in source for block in message.blocks if block.text]
-    texts += [value for m in source for block in m.blocks for _, value in strings(block.arguments)]
+    texts = [text for message in reversed(source) for block in message.blocks for text in _texts(block)]
     if base is not None:
         texts += [base.session_intent, base.active_request]
         texts += [item for name in LIST_FIELDS for item in getattr(base, name)]
-    return lambda wanted: bool(wanted) and any(wanted in text for text in texts)
+    return cache(lambda wanted: bool(wanted) and any(wanted in text for text in texts))
+
+
+def _texts(block: Block) -> Iterator[str]:
+    yield well_formed(block.text)
+    for _, value in strings(block.arguments):
+        yield value

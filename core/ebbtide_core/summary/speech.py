@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import takewhile
-from typing import Final
+from typing import Final, NamedTuple
 
 from ebbtide_core.summary.model import MAX_ITEM_CHARS
 from ebbtide_core.summary.text import border, clipped, head_tail
@@ -37,35 +36,38 @@ _OUTPUT_STARTS: Final = (
     "Caveat: The messages below",
 )
 _OUTPUT_SIGNS: Final = ("(Current directory:", "[Current working directory:")
-_END: Final = re.compile(r"[.!?…]{1,8}[*_)\"'”»]{0,3}\s+|[。！？]{1,8}")
+_END: Final = re.compile(
+    r"[.!?…。！？](?:(?<=[.!?…])[.!?…]{0,7}[*_)\"'”»]{0,3}\s+|(?<=[。！？])[。！？]{0,7})"
+)
+"""Begins with one set of signs, to which a search can skip."""
+
 _ABBREVIATED: Final = re.compile(r"(?:^|[\s.(])\w\.$")
 _BULLET: Final = re.compile(r"(?:[-*•+]|\d{1,3}[.)]|#{1,6}|\[[ xX]\])\s+")
 _WORD: Final = re.compile(r"\w+(?:'\w+)*")
 
 
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """One sentence: verbatim, folded for comparison, and its words in order."""
+class Sentence(NamedTuple):
+    """One sentence: verbatim, folded for comparison, and its words in order.
+
+    `asks`: it is a question. `announces`: it only leads to what follows it.
+    """
 
     text: str
     folded: str
     words: tuple[str, ...]
+    asks: bool
+    announces: bool
 
     @classmethod
     def of(cls, text: str) -> Sentence:
         """Return the sentence; folding ignores case and the shape of apostrophes."""
         folded = text.casefold().replace("’", "'")
-        return cls(text, folded, tuple(_WORD.findall(folded)))
+        announces = folded.rstrip("*_ ").endswith((":", "："))
+        return cls(text, folded, tuple(_WORD.findall(folded)), _is_question(text), announces)
 
-    @property
-    def asks(self) -> bool:
-        """Whether it is a question."""
-        return self.text.rstrip("*_)\"'”» ").endswith(("?", "？", "؟"))
 
-    @property
-    def announces(self) -> bool:
-        """Whether it only leads to what follows it."""
-        return self.folded.rstrip("*_ ").endswith((":", "："))
+def _is_question(text: str) -> bool:
+    return text.rstrip("*_)\"'”» ").endswith(("?", "？", "؟"))
 
 
 def _without(text: str, opening: str, closing: str) -> str:
@@ -130,7 +132,10 @@ def sentences(text: str, *, headings: bool = True) -> list[Sentence]:
 def _with_list(lead: Sentence, following: Sequence[str]) -> Sentence:
     """Add the list that a sentence leads to; what it is for is judged by the sentence alone."""
     items = list(takewhile(_BULLET.match, following))
-    return replace(lead, text=clipped("\n".join([lead.text, *items]), MAX_ITEM_CHARS)) if items else lead
+    if not items:
+        return lead
+    text = clipped("\n".join([lead.text, *items]), MAX_ITEM_CHARS)
+    return lead._replace(text=text, asks=_is_question(text))
 
 
 def _split(line: str) -> Iterator[str]:

@@ -25,7 +25,8 @@ class Extractive:
 
     async def map(self, chunk: Chunk, terms: Terms) -> Partial:
         """Return what rules find in a chunk."""
-        return Partial(await to_thread(extractive.extract, chunk.messages, language=terms.language))
+        extract, reader = extractive.extract, terms.reader
+        return Partial(await to_thread(extract, chunk.messages, language=terms.language, reader=reader))
 
     async def merge(self, parts: Sequence[Partial], base: Summary | None, terms: Terms) -> Partial:
         """Return the union of base and parts."""
