@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check clean
+.PHONY: help demo test check bench clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -24,6 +24,7 @@ help:
 	@echo "make demo                    replay a long session through an embedded pool and show what happens"
 	@echo "make demo TRANSCRIPTS=path   the same with your own transcripts (files, or a quoted pattern)"
 	@echo "make test                    run the tests; ARGS='-k name' is passed on to pytest"
+	@echo "make bench                   measure, and print tables; ARGS=prepare names one, ARGS=--help tells all"
 	@echo "make check                   format, lint, types, import contracts, file and function length"
 	@echo "make clean                   remove the environment, caches and built packages"
 	@echo "Each sets up $(VENV) by itself; that takes a minute once. Needed: Python 3.11 or newer, make, a package index."
@@ -40,6 +41,9 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python tests/shape.py
+
+bench: $(READY)
+	@$(BIN)/python -m bench $(ARGS)
 
 clean:
 	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist

@@ -49,10 +49,17 @@ JOB_TOKENS = Metric(
 )
 SWEEPS = Metric("ebbtide_swept_jobs_total", Kind.COUNTER, "Jobs that maintenance acted on.", ("what",))
 PERMITS = Metric("ebbtide_permits_total", Kind.COUNTER, "Permits sent and received.", ("what",))
+STORE_TRIPS = Metric(
+    "ebbtide_store_round_trips_total", Kind.COUNTER, "Round trips to the state store.", ("script",)
+)
+STORE_BYTES = Metric(
+    "ebbtide_store_bytes_total", Kind.COUNTER, "Bytes to and from the store, about.", ("script", "direction")
+)
 
 ALL = (
     TURNS, TURN_SECONDS, WAIT_SECONDS, PROJECTED, DEGRADED, SWAPS, CLAIMS, HOST_FAULTS,
     JOBS, JOB_SECONDS, QUEUE_SECONDS, CHUNKS, JOB_TOKENS, SWEEPS, PERMITS,
+    STORE_TRIPS, STORE_BYTES,
 )  # fmt: skip
 """Every metric there is."""
 

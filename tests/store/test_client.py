@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ebbtide_cli.embedded import EmbeddedServer
+from ebbtide_core import metrics
 from ebbtide_core.errors import ContractError, InputError, StoreUnavailable
+from ebbtide_core.metrics import MemoryRecorder
 from ebbtide_core.names import Owner
 from ebbtide_core.store import blob_calls, session_calls
 from ebbtide_core.store.client import AsyncStore, SyncStore, size_of
@@ -193,6 +195,24 @@ def test_bytes_are_counted(store: SyncStore) -> None:
     store.run(blob_calls.get(key))
     store.run(blob_calls.get(key))
     assert 20_000 < store.stats.bytes_in - received < 20_100
+
+
+def test_the_recorder_is_told_of_every_round_trip(server: EmbeddedServer, database: Database) -> None:
+    """By script, with the bytes both ways; a script that the server did not know counts twice."""
+    recorder = MemoryRecorder()
+    store = SyncStore(server.url, timeout=10.0, recorder=recorder)
+    database.script_flush()
+    store.run(turn(1))
+    store.run(blob_calls.get(OWNER.segment("d")))
+    store.run(blob_calls.get(OWNER.segment("d")))
+    store.close()
+    trips = {labels[0]: recorder.total(metrics.STORE_TRIPS, *labels) for labels in (("turn",), ("get",))}
+    assert trips == dict(store.stats.scripts) == {"turn": 2, "get": 3}
+    told = [
+        sum(recorder.total(metrics.STORE_BYTES, script, direction) for script in trips)
+        for direction in ("out", "in")
+    ]
+    assert told == [store.stats.bytes_out, store.stats.bytes_in]
 
 
 def test_sizes_follow_the_wire() -> None:

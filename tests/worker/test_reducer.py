@@ -15,6 +15,7 @@ from ebbtide_core.summary.message import render
 from ebbtide_core.summary.model import Summary
 from ebbtide_worker.calls import Calls
 from ebbtide_worker.reducer import Reducer, grouped
+from ebbtide_worker.slots import Slots
 from ebbtide_worker.summarisers.base import Partial, Terms
 from tests.worker.scripted import Scripted
 from tests.worker.snapshots import count
@@ -47,7 +48,7 @@ def reduced(summariser: Scripted, parts: Sequence[Summary], base: Summary | None
     """Reduce with a lease that never runs out."""
 
     async def run() -> Summary:
-        calls = Calls(Steady(), asyncio.Semaphore(8), asyncio.Semaphore(8), NullRecorder())
+        calls = Calls(Steady(), asyncio.Semaphore(8), Slots(8), NullRecorder())
         return await Reducer(summariser, TERMS, calls).run(parts, base)
 
     return asyncio.run(run())

@@ -11,6 +11,7 @@ from typing import Final, Protocol
 from ebbtide_core import metrics
 from ebbtide_core.contract.record import Usage
 from ebbtide_core.metrics import Recorder
+from ebbtide_worker.slots import Slots
 from ebbtide_worker.summarisers.base import Partial, SummariserFault, total
 
 _DIRECTIONS: Final = {
@@ -29,14 +30,14 @@ class Leased(Protocol):
 
 
 class Calls:
-    """Runs calls of a summariser, as many side by side as both semaphores allow. `usage` is what was paid so
-    far.
+    """Runs calls of a summariser, as many side by side as the job's semaphore and the process's slots allow.
+    `usage` is what was paid so far.
     """
 
-    def __init__(self, lease: Leased, job: Semaphore, process: Semaphore, recorder: Recorder) -> None:
+    def __init__(self, lease: Leased, job: Semaphore, process: Slots, recorder: Recorder) -> None:
         self._lease = lease
         self._job = job
-        self._process = process
+        self._process = process.join()
         self._recorder = recorder
         self.usage = Usage()
 

@@ -55,7 +55,7 @@ class Runtime:
         if self._running is not None:
             return
         config = self._config
-        store = AsyncStore(config.state, timeout=config.store_timeout)
+        store = AsyncStore(config.state, timeout=config.store_timeout, recorder=self._recorder)
         permits = PermitSender(config.broker)
         worker_id = f"{gethostname()}.{secrets.token_hex(4)}"
         shop = new_shop(config, worker_id=worker_id, store=store, recorder=self._recorder, permits=permits)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from asyncio import Event, Semaphore
+from asyncio import Event
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from ebbtide_core.metrics import Recorder
 from ebbtide_worker.config import WorkerConfig
 from ebbtide_worker.patience import Patient, Store
+from ebbtide_worker.slots import Slots
 from ebbtide_worker.summarisers.registry import Summarisers
 
 
@@ -33,7 +34,7 @@ class Shop:
     recorder: Recorder
     summarisers: Summarisers
     permits: Permits
-    calls: Semaphore
+    calls: Slots
     running: int = 0
     stopping: Event = field(default_factory=Event)
     expired: Event = field(default_factory=Event)
@@ -66,5 +67,5 @@ def new_shop(
         recorder=recorder,
         summarisers=summarisers or Summarisers(config),
         permits=permits,
-        calls=Semaphore(config.map_per_process),
+        calls=Slots(config.map_per_process),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 from urllib.parse import quote
@@ -14,7 +15,9 @@ from redis.backoff import NoBackoff
 from redis.exceptions import NoScriptError, RedisError
 from redis.retry import Retry
 
+from ebbtide_core import metrics
 from ebbtide_core.errors import InputError, StoreUnavailable
+from ebbtide_core.metrics import NullRecorder, Recorder
 from ebbtide_core.store.script import Argument, Call, Script, Scripts
 
 R = TypeVar("R")
@@ -25,12 +28,16 @@ _FRAME_BYTES: Final = 6
 
 @dataclass(slots=True)
 class StoreStats:
-    """What a client has done: calls, round trips (`commands`), bytes sent and received, roughly."""
+    """What a client has done: calls, round trips (`commands`) in all and by script, bytes sent and received,
+    roughly. Round trips and bytes go to `recorder` too.
+    """
 
+    recorder: Recorder = field(default_factory=NullRecorder, repr=False)
     calls: int = 0
     commands: int = 0
     bytes_out: int = 0
     bytes_in: int = 0
+    scripts: Counter[str] = field(default_factory=Counter)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def called(self) -> None:
@@ -38,36 +45,52 @@ class StoreStats:
         with self._lock:
             self.calls += 1
 
-    def sent(self, command: Command) -> None:
+    def sent(self, script: str, command: Command) -> None:
         """Count one round trip."""
+        size = size_of(command)
         with self._lock:
             self.commands += 1
-            self.bytes_out += size_of(command)
+            self.scripts[script] += 1
+            self.bytes_out += size
+        self.recorder.count(metrics.STORE_TRIPS, script=script)
+        self.recorder.count(metrics.STORE_BYTES, size, script=script, direction="out")
 
-    def received(self, reply: Any) -> None:
+    def received(self, script: str, reply: Any) -> None:
         """Count a reply."""
+        size = size_of(reply)
         with self._lock:
-            self.bytes_in += size_of(reply)
+            self.bytes_in += size
+        self.recorder.count(metrics.STORE_BYTES, size, script=script, direction="in")
 
 
 def size_of(value: Any) -> int:
     """Return about how many bytes a value takes on the wire."""
-    if isinstance(value, list | tuple):
-        return _FRAME_BYTES + sum(map(size_of, value))
     if isinstance(value, bytes):
         return _FRAME_BYTES + len(value)
-    return _FRAME_BYTES + (0 if value is None else len(str(value).encode(errors="replace")))
+    if isinstance(value, str):
+        return _FRAME_BYTES + len(value if value.isascii() else value.encode(errors="replace"))
+    if isinstance(value, list | tuple):
+        return _FRAME_BYTES + sum(map(size_of, value))
+    return _FRAME_BYTES + (0 if value is None else len(str(value)))
 
 
 class SyncStore:
     """A client for threads. Share one: it keeps a pool of connections.
 
     `url` is `redis://`, `rediss://` or `unix://`. `timeout` bounds each wait for the server, in seconds;
-    connecting may take half of it. Raises InputError for another kind of URL; connects at the first call.
+    connecting may take half of it. `recorder` is told of round trips and bytes. Raises InputError for another
+    kind of URL; connects at the first call.
     """
 
-    def __init__(self, url: str, *, timeout: float = 0.2, scripts: Scripts | None = None) -> None:
-        self.stats = StoreStats()
+    def __init__(
+        self,
+        url: str,
+        *,
+        timeout: float = 0.2,
+        scripts: Scripts | None = None,
+        recorder: Recorder | None = None,
+    ) -> None:
+        self.stats = StoreStats(recorder or NullRecorder())
         self._scripts = scripts or Scripts()
         self._redis = _opened(redis.Redis, url, timeout, Retry(NoBackoff(), 0))
 
@@ -77,17 +100,17 @@ class SyncStore:
         self.stats.called()
         try:
             try:
-                reply = self._send(_by_sha(script, call))
+                reply = self._send(call.script, _by_sha(script, call))
             except NoScriptError:
-                reply = self._send(_by_text(script, call))
+                reply = self._send(call.script, _by_text(script, call))
         except (RedisError, OSError) as error:
             raise _unavailable(error, self._redis) from None
         return call.result(reply)
 
-    def _send(self, command: Command) -> Any:
-        self.stats.sent(command)
+    def _send(self, script: str, command: Command) -> Any:
+        self.stats.sent(script, command)
         reply = self._redis.execute_command(*command)
-        self.stats.received(reply)
+        self.stats.received(script, reply)
         return reply
 
     def close(self) -> None:
@@ -98,8 +121,15 @@ class SyncStore:
 class AsyncStore:
     """A client for one event loop; otherwise as `SyncStore`."""
 
-    def __init__(self, url: str, *, timeout: float = 0.2, scripts: Scripts | None = None) -> None:
-        self.stats = StoreStats()
+    def __init__(
+        self,
+        url: str,
+        *,
+        timeout: float = 0.2,
+        scripts: Scripts | None = None,
+        recorder: Recorder | None = None,
+    ) -> None:
+        self.stats = StoreStats(recorder or NullRecorder())
         self._scripts = scripts or Scripts()
         self._redis = _opened(redis.asyncio.Redis, url, timeout, AsyncRetry(NoBackoff(), 0))
 
@@ -109,17 +139,17 @@ class AsyncStore:
         self.stats.called()
         try:
             try:
-                reply = await self._send(_by_sha(script, call))
+                reply = await self._send(call.script, _by_sha(script, call))
             except NoScriptError:
-                reply = await self._send(_by_text(script, call))
+                reply = await self._send(call.script, _by_text(script, call))
         except (RedisError, OSError) as error:
             raise _unavailable(error, self._redis) from None
         return call.result(reply)
 
-    async def _send(self, command: Command) -> Any:
-        self.stats.sent(command)
+    async def _send(self, script: str, command: Command) -> Any:
+        self.stats.sent(script, command)
         reply = await self._redis.execute_command(*command)
-        self.stats.received(reply)
+        self.stats.received(script, reply)
         return reply
 
     async def close(self) -> None:
@@ -146,11 +176,18 @@ def _opened(client: Any, url: str, timeout: float, retry: Any) -> Any:
 
 
 def _by_sha(script: Script, call: Call[Any]) -> Command:
-    return ("EVALSHA", script.sha, len(call.keys), *call.keys, *call.argv)
+    return ("EVALSHA", script.sha, *_operands(call))
 
 
 def _by_text(script: Script, call: Call[Any]) -> Command:
-    return ("EVAL", script.text, len(call.keys), *call.keys, *call.argv)
+    return ("EVAL", script.text, *_operands(call))
+
+
+def _operands(call: Call[Any]) -> Command:
+    """Return keys and arguments, text as bytes: hiredis, where it is installed, takes no lone surrogate."""
+    given = (*call.keys, *call.argv)
+    sent = (value.encode(errors="replace") if isinstance(value, str) else value for value in given)
+    return (len(call.keys), *sent)
 
 
 def _unavailable(error: Exception, client: Any) -> StoreUnavailable:
