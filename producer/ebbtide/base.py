@@ -71,7 +71,7 @@ def shared(
         raise InputError("give the broker's URL, such as redis://localhost:6379/0", path="broker")
     recorder = recorder if recorder is not None else NullRecorder()
     url = state or broker
-    store = SyncStore(url, timeout=COURIER_TIMEOUT)
+    store = SyncStore(url, timeout=COURIER_TIMEOUT, recorder=recorder)
     return Shared(
         broker=broker,
         state=url,

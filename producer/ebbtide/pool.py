@@ -32,7 +32,8 @@ class Pool:
         on_report: ReportObserver | None = None,
     ) -> None:
         self._shared = shared(broker, state, policy, mode, recorder, on_report)
-        self._store = SyncStore(self._shared.state, timeout=self._shared.store_timeout)
+        url, timeout = self._shared.state, self._shared.store_timeout
+        self._store = SyncStore(url, timeout=timeout, recorder=self._shared.recorder)
 
     def session(
         self,

@@ -98,6 +98,24 @@ def test_notes_to_merge_are_one_line_each(intents: list[str]) -> None:
     assert [line.partition(":")[0] for line in lines] == [part.label for part in parts]
 
 
+def test_a_merge_does_not_read_the_lists_of_the_last_summary_again() -> None:
+    """They grow with the session; their gist is in its intent, which is shown with request and next steps."""
+    base = Summary(
+        session_intent="Port the build.",
+        active_request="Port it to Bazel.",
+        decisions=("Keep the cache.",),
+        completed=("Read the docs.",),
+        next_steps=("Port the tests.",),
+    )
+    part = Partial(Summary(session_intent="Port it.", decisions=("Drop Make.",)), label="part 1")
+    request = forms.joined([part], base, terms(), counted("mark-4f"))
+    before, after = inside(request.user, "mark-4f", "notes").split("\n")
+    assert all(words in before for words in ("Port the build.", "Port it to Bazel.", "Port the tests."))
+    assert "Keep the cache." not in before
+    assert "Read the docs." not in before
+    assert "Drop Make." in after
+
+
 def test_each_field_is_explained() -> None:
     """The prompt says what belongs into each field that it asks for."""
     for form in (forms.NOTES, forms.JOINED):

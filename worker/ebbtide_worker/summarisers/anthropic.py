@@ -28,7 +28,7 @@ WINDOW: Final = 200_000
 the price of the default model's prompts rises fivefold.
 """
 
-_VERSION: Final = b"1"
+_VERSION: Final = b"2"
 """Rises when a request changes otherwise than by its model, prompts or schema."""
 
 

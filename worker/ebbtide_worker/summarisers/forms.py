@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from importlib.resources import files
 from string import Template
@@ -21,6 +22,9 @@ _TOLD: Final = frozenset(
     {"session_intent", "active_request", "active_request_state", "decisions", "completed", "next_steps"}
 )
 """What of each part's notes shows what a session is about."""
+
+_TOLD_OF_BASE: Final = _TOLD - {"decisions", "completed"}
+"""The base's intent was written from its lists, which grow with the session: they need no second reading."""
 
 _SAME_LANGUAGE: Final = "the one that the user writes in"
 
@@ -72,8 +76,8 @@ def notes(chunk: Chunk, terms: Terms, marks: Marks) -> Request:
 
 def joined(parts: Sequence[Partial], base: Summary | None, terms: Terms, marks: Marks) -> Request:
     """Return the call that writes the prose above the base, if there is one, and the parts."""
-    lines = [] if base is None else [_line("all that came before", base)]
-    lines += [_line(part.label, part.summary) for part in parts]
+    lines = [] if base is None else [_line("all that came before", base, _TOLD_OF_BASE)]
+    lines += [_line(part.label, part.summary, _TOLD) for part in parts]
     return JOINED.filled("\n".join(lines), marks, language=_asked_language(terms))
 
 
@@ -86,6 +90,6 @@ def _asked_language(terms: Terms) -> str:
     return language(terms) or _SAME_LANGUAGE
 
 
-def _line(label: str, summary: Summary) -> str:
-    told = summary.model_dump(mode="json", include=set(_TOLD), exclude_defaults=True)
+def _line(label: str, summary: Summary, fields: AbstractSet[str]) -> str:
+    told = summary.model_dump(mode="json", include=set(fields), exclude_defaults=True)
     return f"{label}: {compact(told)}"
