@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 
-__all__ = ["interleaved", "median", "percentile", "timed"]
+__all__ = ["interleaved", "median", "percentile", "repeated", "timed"]
 
 
 def percentile(samples: Sequence[float], share: float) -> float:
@@ -32,3 +32,8 @@ def interleaved(rivals: Mapping[str, Callable[[], object]], rounds: int) -> dict
         for name, work in rivals.items():
             samples[name].append(timed(work))
     return samples
+
+
+def repeated(work: Callable[[], object], times: int) -> list[float]:
+    """Return the seconds of each of several calls in a row."""
+    return [timed(work) for _ in range(times)]

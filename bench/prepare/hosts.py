@@ -57,6 +57,11 @@ class Host:
         """What counts this host's messages."""
         return self._session._memory.meter
 
+    @property
+    def size(self) -> int:
+        """How many messages the next turn has."""
+        return len(self.turn.buffer) + 2
+
     def ready(self) -> None:
         """Get the messages of the next turn ready, which is no part of what is measured."""
         self.next = [*self.turn.buffer, *next(self._coming)]
@@ -81,6 +86,11 @@ class AppendOnly(Host):
     def __init__(self, pool: Pool, messages: int, window: Window) -> None:
         self._history: Messages = []
         super().__init__(pool, messages, window)
+
+    @property
+    def size(self) -> int:
+        """How many messages the history will have."""
+        return len(self._history or self.turn.buffer) + 2
 
     def ready(self) -> None:
         """Add an exchange to the history."""

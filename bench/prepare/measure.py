@@ -1,4 +1,4 @@
-"""The measurement: all rivals take turns, each after a pause: a host's turns never come back to back."""
+"""The measurement: each host takes turns with a bare round trip; then some do so with cold caches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from bench.peers.environment import Peer, PeerUnavailable
 from bench.prepare.hosts import AppendOnly, Host, Stateless, pending, reapplied
-from bench.samples import timed
+from bench.samples import repeated, timed
 from ebbtide import Policy, Pool
 from ebbtide_cli.embedded import EmbeddedServer
 from ebbtide_cli.local_pool import LocalPool
@@ -22,28 +22,34 @@ from ebbtide_core.budget.tokens import tokenizer
 from ebbtide_core.jsonio import compact
 from ebbtide_core.store.client import SyncStore
 
-PAUSE: Final = 0.001
-"""Seconds before each measured call."""
-
 READY_SECONDS: Final = 20.0
-"""Seconds until a summary must be there."""
+POLL: Final = 0.01
+"""Seconds until a summary must be there, and between looks."""
 
-SELDOM: Final = 5
-RARELY: Final = 50
-"""What takes long is measured in each so many rounds only."""
+IDLE: Final = 0.001
+"""Seconds that a host sleeps before a turn with cold caches, after other work in its process."""
+
+FEW: Final = 5
+RARE: Final = 50
+"""What takes long is measured a fifth, a fiftieth as often."""
 
 LANGCHAIN: Final = Peer("langchain", ("langchain-core==1.5.2",), "langchain_count.py")
 
-BARE: Final = "bare round trip (PING, the same client)"
+BARE: Final = "bare round trip (PING by the same client)"
 BELOW: Final = "prepare, far below soft: nothing counted"
 COUNTED: Final = "prepare, near soft: the new exchange counted"
 PENDING: Final = "prepare, between soft and hard, compaction under way"
 REAPPLIED: Final = "prepare, raw history kept, summary put in each turn"
 FRESH: Final = "prepare, all messages copied (stateless host)"
+COLD: Final = "prepare, near soft, after other work and 1 ms of sleep"
 LARGE: Final = "prepare, ten times the messages"
 RECOUNT: Final = "recount: length of json.dumps / 4"
 TOKENIZED: Final = "full count with o200k"
 PEER: Final = "LangChain count_tokens_approximately"
+
+ROWS: Final = (BELOW, COUNTED, PENDING, REAPPLIED, FRESH, LARGE, COLD, RECOUNT, TOKENIZED)
+
+Call = Callable[[], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +66,22 @@ class Scale:
 
 
 @dataclass(slots=True)
+class Pair:
+    """Seconds of each call, and of the bare round trips that took turns with it (none: not measured)."""
+
+    call: list[float] = field(default_factory=list)
+    bare: list[float] = field(default_factory=list)
+
+
+@dataclass(slots=True)
 class Figures:
-    """Seconds of each call by row, the number of messages of a row, MB of JSON, and what was counted aside.
+    """Samples by row, the number of messages of a row, MB of JSON, and what was counted aside.
 
     `tokens`: o200k tokens of the session. `peer`: the peer's version, or why it is missing. `peer_recount`:
     the recount in the peer's process. `calls_at_1m`: calls of the tokenizer for a result of 200 kB.
     """
 
-    samples: dict[str, list[float]] = field(default_factory=dict)
+    rows: dict[str, Pair] = field(default_factory=dict)
     messages: dict[str, int] = field(default_factory=dict)
     megabytes: float = 0.0
     tokens: int = 0
@@ -78,36 +92,51 @@ class Figures:
 
 def measured(scale: Scale) -> Figures:
     """Return the figures of one run."""
-    found = Figures()
+    found = Figures(rows={name: Pair() for name in ROWS})
     with _pool() as (pool, slow, client):
         large = Host(slow, 10 * scale.messages, lambda size: int(size / 0.6))
         for _ in range(scale.laps):
             hosts = {**_hosts(pool, slow, scale), LARGE: large}
-            _lap(found, hosts, scale, client)
+            _lap(found, hosts, scale, lambda: client.execute_command("PING"))
         found.calls_at_1m = _calls_for_a_large_result(hosts[BELOW])
         if scale.peers:
             _ask_peer(found, hosts[COUNTED].turn.buffer, max(3, scale.turns // 2))
     return found
 
 
-def _lap(found: Figures, hosts: dict[str, Host], scale: Scale, client: Any) -> None:
-    """Measure the turns of hosts that have just begun."""
+def _lap(found: Figures, hosts: dict[str, Host], scale: Scale, bare: Call) -> None:
+    """Measure the turns of hosts that have just begun, one host after the other."""
     messages = hosts[COUNTED].turn.buffer
     found.megabytes = len(compact(messages)) / 1e6
     found.tokens = sum(tokenizer().count(compact(m)) for m in messages)
-    found.messages = {name: len(host.next) for name, host in hosts.items()}
-    counting: dict[str, Callable[[], object]] = {
-        RECOUNT: lambda: len(json.dumps(messages)) // 4,
-        TOKENIZED: lambda: sum(tokenizer().count(compact(m)) for m in messages),
-    }
-    for name in (BARE, *hosts, *counting):
-        found.samples.setdefault(name, [])
-    gc.collect()
-    for number in range(scale.turns):
-        _round(found.samples, number, client, hosts, counting)
+    found.messages = {name: host.size for name, host in hosts.items()}
+    few = max(2, scale.turns // FEW)
+    for name, host in hosts.items():
+        gc.collect()
+        _turns(found.rows[name], host, few if name in (FRESH, LARGE) else scale.turns, bare)
     if not (pending(hosts[PENDING]) and reapplied(hosts[REAPPLIED])):
         reports = (hosts[PENDING].turn.report, hosts[REAPPLIED].turn.report)
         raise RuntimeError(f"a host left the state in which it was to be measured: {reports}")
+    _turns(found.rows[COLD], hosts[COUNTED], few, bare, before=lambda: _other_work(messages))
+    found.rows[RECOUNT].call += repeated(lambda: len(json.dumps(messages)) // 4, few)
+    found.rows[TOKENIZED].call += repeated(
+        lambda: sum(tokenizer().count(compact(m)) for m in messages), max(1, scale.turns // RARE)
+    )
+
+
+def _turns(pair: Pair, host: Host, turns: int, bare: Call, before: Call = lambda: None) -> None:
+    """Measure turns of one host, each beside a bare round trip; `before` comes before either."""
+    for _ in range(turns):
+        before()
+        pair.bare.append(timed(bare))
+        before()
+        host.ready()
+        pair.call.append(timed(host.step))
+
+
+def _other_work(messages: list[Any]) -> None:
+    json.dumps(messages)
+    time.sleep(IDLE)
 
 
 @contextmanager
@@ -145,29 +174,8 @@ def _until(host: Host, there: Callable[[Host], bool]) -> None:
     while not there(host):
         if time.monotonic() > deadline:
             raise RuntimeError(f"the host did not come to the state {there.__name__}: {host.turn.report}")
-        time.sleep(10 * PAUSE)
+        time.sleep(POLL)
         host.step()
-    host.ready()
-
-
-def _round(
-    samples: dict[str, list[float]],
-    number: int,
-    client: Any,
-    hosts: dict[str, Host],
-    counting: dict[str, Callable[[], object]],
-) -> None:
-    """Measure each rival once, those that take long in some rounds only."""
-    work: dict[str, Callable[[], object]] = {BARE: lambda: client.execute_command("PING")}
-    often = (BELOW, COUNTED, PENDING)
-    work |= {name: hosts[name].step for name in hosts if name in often or number % SELDOM == 0}
-    if number % SELDOM == 0:
-        work |= {name: call for name, call in counting.items() if name == RECOUNT or number % RARELY == 0}
-    for name, call in work.items():
-        time.sleep(PAUSE)
-        samples[name].append(timed(call))
-    for name in hosts.keys() & work.keys():
-        hosts[name].ready()
 
 
 def _calls_for_a_large_result(host: Host) -> int:
@@ -175,6 +183,7 @@ def _calls_for_a_large_result(host: Host) -> int:
     meter = host.meter
     counting = _Counting(meter.tokenizer)
     meter.tokenizer = counting
+    host.ready()
     host.next[-1] = copy.deepcopy(host.next[-1])
     host.next[-1]["content"][0]["content"] = "word " * 40_000
     host.step()
@@ -204,5 +213,5 @@ def _ask_peer(found: Figures, messages: list[Any], rounds: int) -> None:
         found.peer = f"LangChain is missing: {why}"
         return
     found.peer = f"langchain-core {answer['version']}"
-    found.samples[PEER] = answer["seconds"]["count"]
+    found.rows[PEER] = Pair(answer["seconds"]["count"])
     found.peer_recount = tuple(answer["seconds"]["recount"])

@@ -53,7 +53,9 @@ class Policy(BaseModel):
     )
     chunk_tokens: int = Field(default=48_000, gt=0, description="source tokens of one summariser call")
     io_budget: float = Field(default=0.25, gt=0, description="seconds of store I/O that one prepare may take")
-    wait_budget: float = Field(default=10.0, ge=0, description="seconds a turn at hard may wait for a record")
+    wait_budget: float = Field(
+        default=10.0, ge=0, description="seconds that turns at hard may wait for one record"
+    )
     claim_lease: float = Field(default=30.0, gt=0, description="seconds from claim to enqueue")
     running_lease: float = Field(default=30.0, gt=0, description="seconds a worker's job lives unrenewed")
     max_queue_age: float = Field(default=120.0, gt=0, description="seconds a job may wait for a worker")

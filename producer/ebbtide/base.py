@@ -10,10 +10,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from ebbtide.courier import Courier, Permits
-from ebbtide.engine import Request, TurnEngine
+from ebbtide.engine import TurnEngine
 from ebbtide.gate import Gate
 from ebbtide.memory import Memory
 from ebbtide.reporting import emit
+from ebbtide.request import Request
 from ebbtide.turn import Report, Turn
 from ebbtide_core.budget.measure import Parts
 from ebbtide_core.budget.meter import Meter

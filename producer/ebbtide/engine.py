@@ -5,30 +5,29 @@ Sans-I/O: sync and async shells run the same generator.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from copy import deepcopy
+from dataclasses import replace
 from typing import Any, Final
 
 from ebbtide.effects import Ask, Effects, Hand, Now, Pause
-from ebbtide.memory import Applied, Memory
+from ebbtide.memory import Applied, Memory, outer_copy
 from ebbtide.order import Order
 from ebbtide.reporting import notice, sent_messages
+from ebbtide.request import Request
 from ebbtide.standing import Standing
 from ebbtide.turn import Report, Swapped, Turn
 from ebbtide_core import swap as swapping
 from ebbtide_core.breaker import BreakerState
-from ebbtide_core.budget.measure import Parts
 from ebbtide_core.budget.sizes import Sizes
 from ebbtide_core.contract.job import Urgency
 from ebbtide_core.contract.manifest import PROGRESS
 from ebbtide_core.contract.record import RecordHeader, SummaryRecord
 from ebbtide_core.decide import Action, Decision, Reason, Situation, decide
-from ebbtide_core.dialects.base import Message
 from ebbtide_core.errors import ContractError, EbbtideError, NotApplicable, UnfittableRequest
 from ebbtide_core.jsonio import unpack
 from ebbtide_core.lineage.buffer import read
 from ebbtide_core.lineage.chain import Relation
-from ebbtide_core.policy import Limits, Mode, most_cautious
+from ebbtide_core.policy import Mode, most_cautious
 from ebbtide_core.store import blob_calls, session_calls
 from ebbtide_core.store.results import ClaimStatus, ClaimView, SessionView
 from ebbtide_core.views.ladder import degrade
@@ -42,19 +41,6 @@ LONGEST_POLL: Final = 0.25
 _HOPELESS: Final = frozenset(
     {ClaimStatus.BREAKER_OPEN, ClaimStatus.PROVIDER_DOWN, ClaimStatus.TOO_LITTLE, ClaimStatus.SPLIT_BRAIN}
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What the host is about to send, sizes in tokens; `fresh` is a random name should the state be created
-    now."""
-
-    messages: Sequence[Message]
-    parts: Parts
-    limits: Limits
-    mode: Mode
-    fresh: str
-    store_open: bool
 
 
 class TurnEngine:
@@ -189,7 +175,7 @@ class TurnEngine:
         return False
 
     def _fetch(self, header: RecordHeader) -> Effects[SummaryRecord | None]:
-        known = self.memory.record(header.body)
+        known = self.memory.record(header)
         if known is not None:
             return known
         data = yield from self._ask(blob_calls.record_get(self.memory.owner, header.version))
@@ -208,21 +194,18 @@ class TurnEngine:
 
     def _swap(self, record: SummaryRecord) -> bool:
         """Swap the record in, unless it would not make the request at least a tenth smaller."""
-        before = self.at.buffer
-        again = self.memory.again(record, before)
-        done = (again, self.memory.applied.swapped) if again and self.memory.applied else self._apply(record)
+        done = self.memory.again(record, self.at.buffer) or self._apply(record)
         if done is None:
             return False
-        sizes, swapped = done
-        after = self._measured(sizes)
+        after = self._measured(done.sizes)
         if after.total > PROGRESS * self.at.total:
             return False
         self.at = after
         self.enough = after.total < self.limits.soft
-        self.applied = Applied(swapped, before, sizes.buffer, sizes)
+        self.applied = done
         return True
 
-    def _apply(self, record: SummaryRecord) -> tuple[Sizes, Swapped] | None:
+    def _apply(self, record: SummaryRecord) -> Applied | None:
         """Return the buffer with the record swapped in, None when that can't be done.
 
         All messages are read anew before: one that was changed in place since must not vanish behind a
@@ -230,20 +213,25 @@ class TurnEngine:
         """
         memory, buffer = self.memory, self.at.buffer
         fresh = read(buffer.passed, memory.dialect)
-        if fresh.chain != buffer.chain:
-            self.faults.append("buffer: a message was changed in place after it was read")
+        if fresh.entries != buffer.entries:
             sizes = Sizes(memory.meter, fresh)
             memory.reread(sizes)
             self.at = self._measured(sizes)
+        if fresh.chain != buffer.chain:
+            self.faults.append("buffer: a message was changed in place after it was read")
             return None
         try:
-            done = swapping.apply(record, buffer)
+            done = swapping.apply(record, fresh)
         except NotApplicable as error:
             self.faults.append(f"record {record.version}: {error}")
             return None
-        sizes = Sizes(memory.meter, read(done.messages, memory.dialect))
-        return sizes, Swapped(
+        swapped = Swapped(
             done.version, done.position, done.summary_message, done.carried, len(done.removed), record
+        )
+        sizes = Sizes(memory.meter, read(done.messages, memory.dialect))
+        covered = fresh.passed[: max(done.removed, default=-1) + 1]
+        return Applied(
+            swapped, self.at.buffer, sizes, deepcopy(done.summary_message), tuple(map(outer_copy, covered))
         )
 
     def _situation(self, waited: bool = False) -> Situation:
@@ -263,7 +251,7 @@ class TurnEngine:
             pending=pending,
             store=state is not None,
             split_brain=state.split_brain if state else False,
-            waited=waited or self.memory.policy.wait_budget <= 0,
+            waited=waited or self._patience <= 0,
             swapped=self.swapped is not None,
         )
 
@@ -276,12 +264,14 @@ class TurnEngine:
         return None if lost and not self.memory.mailbox.busy else claim
 
     def _order(self, decision: Decision) -> Effects[None]:
-        state, cut = self.state, self.at.cut
-        if state is None or cut is None or self.memory.mailbox.busy:
-            return
-        claim = self._claim
+        state, claim = self.state, self._claim
         urgency = Urgency.HI if decision.urgent else Urgency.LO
+        if state is None or self.memory.mailbox.busy:
+            return
         if claim is not None and (urgency is Urgency.LO or claim.urgency is Urgency.HI):
+            return
+        cut = self.at.cut
+        if cut is None:
             return
         self.handed = yield Hand(
             Order(
@@ -302,14 +292,18 @@ class TurnEngine:
         )
 
     def _wait(self) -> Effects[Decision]:
-        """Poll for a record until the wait budget is spent or none can come; then decide again."""
+        """Poll for a record until the wait budget is spent or none can come; then decide again.
+
+        The budget is that of one claim: turns that come while it goes on don't wait for it again.
+        """
         began = yield Now()
+        patience = self._patience
         delay = FIRST_POLL
         settled = False
         while self.at.total >= self.limits.hard:
             now = yield Now()
             self.waited = now - began
-            left = self.memory.policy.wait_budget - self.waited
+            left = patience - self.waited
             if left <= 0 or (settled and self._hopeless()):
                 break
             yield Pause(min(delay, left))
@@ -321,7 +315,15 @@ class TurnEngine:
             yield from self._refresh()
             if self.state is None or (yield from self._swap_if_ready()):
                 break
+        if self._claim is not None:
+            self.memory.waited(self._claim.epoch, self.waited)
         return decide(self._situation(waited=True))
+
+    @property
+    def _patience(self) -> float:
+        """Seconds that this turn may wait for a record."""
+        claim = self._claim
+        return self.memory.patience(claim.epoch if claim else 0)
 
     def _hopeless(self) -> bool:
         """No record can come this turn: the claim was refused, or the work ended without one."""
@@ -378,7 +380,7 @@ class TurnEngine:
         if view is not None or self.swapped is None:
             return decision.action, decision.reason
         last = self.memory.applied
-        again = last is not None and last.swapped.record.body == self.swapped.record.body
+        again = last is not None and last.of(self.swapped.record)
         return Action.SWAP, Reason.REAPPLIED if again else Reason.RECORD_READY
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any, Final
 
@@ -13,9 +14,9 @@ from ebbtide.turn import Swapped
 from ebbtide_core.budget.measure import prior_ratio, prompt_tokens, running_ratio
 from ebbtide_core.budget.meter import Meter
 from ebbtide_core.budget.sizes import Sizes
-from ebbtide_core.contract.record import SummaryRecord
+from ebbtide_core.contract.record import RecordHeader, SummaryRecord
 from ebbtide_core.dialects.base import Dialect, Message
-from ebbtide_core.lineage.buffer import Buffer, read
+from ebbtide_core.lineage.buffer import Buffer, Kind, read
 from ebbtide_core.names import Owner
 from ebbtide_core.policy import Limits, Policy, limits
 from ebbtide_core.store.results import ClaimStatus, SessionView
@@ -89,13 +90,37 @@ class Mailbox:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """The last swap: the buffers before and after it; `sizes` are those of the latter, or of what it grew
-    to."""
+    """The last swap: the buffer `before` it and the `sizes` of the one after it.
+
+    `summary` is its message and `covered` are the messages up to the last that it stands for, both in copies:
+    the one whole, the others of the outermost object only.
+    """
 
     swapped: Swapped
     before: Buffer
-    after: Buffer
     sizes: Sizes
+    summary: Message
+    covered: tuple[Message, ...]
+
+    def of(self, record: SummaryRecord) -> bool:
+        """Say whether it was this record that was put in."""
+        known = self.swapped.record
+        return (known.version, known.body) == (record.version, record.body)
+
+    def covers(self, buffer: Buffer) -> bool:
+        """Say whether a buffer has only grown since the swap, and what the summary stands for was not changed
+        in place since; a change deep inside a message is not noticed.
+        """
+        try:
+            unchanged = buffer.passed[: len(self.covered)] == self.covered
+        except Exception:  # noqa: BLE001  a foreign object's own comparison may do anything
+            return False
+        return unchanged and buffer.continues(self.before)
+
+
+def outer_copy(message: Message) -> Message:
+    """Return a shallow copy of a dict; another object as it is."""
+    return dict(message) if isinstance(message, dict) else message
 
 
 @dataclass
@@ -117,6 +142,7 @@ class Memory:
     applied: Applied | None = None
     mailbox: Mailbox = field(default_factory=Mailbox)
     _limits: tuple[int | None, Limits] | None = None
+    _waited: tuple[int, float] = (0, 0.0)
     _read: tuple[Sizes, ...] = ()
     _records: OrderedDict[str, SummaryRecord] = field(default_factory=OrderedDict)
 
@@ -145,15 +171,23 @@ class Memory:
         self._read = (sizes,) if sizes else ()
         self.applied = None
 
-    def again(self, record: SummaryRecord, buffer: Buffer) -> Sizes | None:
-        """Return the buffer after a swap that was made before, when it has only grown since; else None."""
+    def again(self, record: SummaryRecord, buffer: Buffer) -> Applied | None:
+        """Return the last swap on a buffer that has only grown since; None: it must be made anew.
+
+        While nothing was said behind the record's position, a message added may still move in front of it.
+        """
         applied = self.applied
-        if applied is None or applied.swapped.record.body != record.body:
+        if applied is None or not applied.of(record) or not applied.covers(buffer):
             return None
-        if not buffer.continues(applied.before):
+        if applied.before.chain.tip.count <= record.position.count:
             return None
-        grown = (*applied.after.passed, *buffer.passed[len(applied.before.entries) :])
-        return applied.sizes.follow(read(grown, self.dialect, applied.after))
+        known, summary = applied.sizes.buffer, deepcopy(applied.summary)
+        at = next(i for i, entry in enumerate(known.entries) if entry.kind is Kind.SUMMARY)
+        added = buffer.passed[len(applied.before.entries) :]
+        passed = (*known.passed[:at], summary, *known.passed[at + 1 :], *added)
+        sizes = applied.sizes.follow(read(passed, self.dialect, known))
+        swapped = replace(applied.swapped, summary_message=summary)
+        return replace(applied, swapped=swapped, before=buffer, sizes=sizes)
 
     @property
     def tokens_ratio(self) -> float:
@@ -162,9 +196,19 @@ class Memory:
             return self.observed
         return self.ratio if self.ratio is not None else prior_ratio(self.model)
 
-    def record(self, body: str) -> SummaryRecord | None:
-        """Return a record fetched before."""
-        return self._records.get(body)
+    def patience(self, epoch: int) -> float:
+        """Return the seconds of the wait budget left for the claim of an epoch (0: for a new one)."""
+        spent = self._waited[1] if epoch and epoch == self._waited[0] else 0.0
+        return self.policy.wait_budget - spent
+
+    def waited(self, epoch: int, seconds: float) -> None:
+        """Note that a turn waited for the claim of an epoch."""
+        self._waited = (epoch, self.policy.wait_budget - self.patience(epoch) + seconds)
+
+    def record(self, header: RecordHeader) -> SummaryRecord | None:
+        """Return a record fetched before; another version may have the same body."""
+        known = self._records.get(header.body)
+        return known if known is not None and known.version == header.version else None
 
     def remember(self, record: SummaryRecord) -> None:
         """Keep a fetched record."""

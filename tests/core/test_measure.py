@@ -129,6 +129,28 @@ def test_system_and_tools_are_counted_again_only_when_they_changed() -> None:
     assert tokens.calls == 4
 
 
+class Stubborn:
+    """A tool's schema whose own comparison fails."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("not comparable")
+
+    def to_dict(self) -> dict[str, str]:
+        """What it stands for."""
+        return {"name": "bash"}
+
+
+def test_tools_that_cannot_be_compared_are_counted_anew() -> None:
+    """A foreign object's own error is none of the turn's."""
+    tokens = Counting()
+    meter = Meter(tokens, ANTHROPIC)
+    first = meter.value_tokens([{"name": "bash"}], "tools")
+    assert [meter.value_tokens([Stubborn()], "tools") for _ in range(2)] == [first, first]
+    assert tokens.calls == 3
+
+
 def test_what_looks_like_a_special_token_is_text() -> None:
     """Asking about one must not end the session."""
     messages = [

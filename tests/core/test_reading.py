@@ -16,6 +16,7 @@ from ebbtide_core.errors import InputError
 from ebbtide_core.lineage.buffer import Buffer, Kind, empty, position_after, read
 from ebbtide_core.lineage.canonical import canonical, message_digest
 from ebbtide_core.lineage.chain import Chain, Position, Relation, origin
+from ebbtide_core.lineage.grown import Grown
 from ebbtide_core.lineage.marks import mark, read_marks, unmarked
 from ebbtide_core.summary.message import render, wrap
 from ebbtide_core.summary.model import Summary
@@ -219,7 +220,7 @@ def test_the_empty_buffer_stands_at_the_origin() -> None:
     """Each format has its own."""
     assert empty(ANTHROPIC) == read([], ANTHROPIC)
     assert empty(ANTHROPIC).chain.tip == origin("anthropic") != origin("openai")
-    assert Buffer(ANTHROPIC, (), Chain(origin("anthropic"))).view == []
+    assert Buffer(ANTHROPIC, Grown(), Chain(origin("anthropic"))).view == []
 
 
 @pytest.mark.parametrize(

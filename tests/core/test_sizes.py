@@ -40,13 +40,22 @@ def test_going_on_gives_what_counting_anew_gives(fmt: Format, data: st.DataObjec
     sizes = Sizes(meter, known)
     for end in sorted(data.draw(st.lists(st.integers(0, len(messages)), max_size=4))):
         known = read(messages[:end], dialect, known)
-        sizes.follow(known)
+        sizes = sizes.follow(known)
         if data.draw(st.booleans()):
             assert sizes.exact() == sum(meter.each(known))
             assert sizes.bound == sizes.rough == sizes.exact()
         assert sizes.bound >= sum(Meter(ByteEstimate(), dialect).each(known))
     other = read([user("another"), *messages], dialect)
     assert sizes.follow(other).each() == meter.each(other)
+
+
+def test_sizes_stay_those_of_their_buffer() -> None:
+    """Two buffers may go on from the same one; neither changes the other's sizes or the first's."""
+    first = reading([user("a"), user("b")])
+    sizes = Sizes(Meter(Counting(), ANTHROPIC), first)
+    grown = [sizes.follow(read([*first.passed, user(words)], ANTHROPIC, first)) for words in ("c", "d " * 50)]
+    assert [len(each.each()) for each in (sizes, *grown)] == [2, 3, 3]
+    assert sizes.exact() < grown[0].exact() < grown[1].exact()
 
 
 def test_what_is_known_is_not_looked_at_again() -> None:
@@ -59,7 +68,8 @@ def test_what_is_known_is_not_looked_at_again() -> None:
     assert tokens.calls == 40
     for end in range(41, 51):
         known = read(messages[:end], ANTHROPIC, known)
-        sizes.follow(known).exact()
+        sizes = sizes.follow(known)
+        sizes.exact()
     assert tokens.calls == 50
     assert Sizes(sizes.meter, known).exact() == sizes.exact()
     assert tokens.calls == 50

@@ -65,6 +65,8 @@ def test_what_agents_mostly_say_is_light(message: Any) -> None:
         {**assistant("hi"), "audio": {"id": "a", "data": "aaaa"}},
         {"role": "assistant", "tool_calls": [{"id": "a", "type": "function", "function": None}]},
         {"role": "assistant", "tool_calls": ["odd"]},
+        {"role": "assistant", "tool_calls": 5},
+        {"role": "assistant", "tool_calls": {"id": "a"}},
         {"role": "user", "content": {"type": "text"}},
         {"role": "user", "content": ["bare"]},
     ],

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from ebbtide import Policy, Turn
 from ebbtide.base import CONNECT_SHARE
 from ebbtide.effects import Ask, Effect, Hand, Pause
-from ebbtide.engine import Request, TurnEngine
+from ebbtide.engine import TurnEngine
 from ebbtide.memory import Memory
+from ebbtide.request import Request
 from ebbtide_cli.embedded import EmbeddedServer
 from ebbtide_core.budget.measure import Parts
 from ebbtide_core.budget.meter import Meter

@@ -54,10 +54,10 @@ class Meter:
 
         Raises InputError when it is not JSON.
         """
-        if value is None or value in ("", []):
+        if value is None or (isinstance(value, str | list) and not value):
             return 0
         last = self._values.get(what)
-        if last is not None and last.value == value:
+        if last is not None and _equal(last.value, value):
             return last.tokens
         text = value if isinstance(value, str) else compact(_plain_argument(value, what))
         if len(text) > MAX_MESSAGE_BYTES:
@@ -71,6 +71,13 @@ class Meter:
             self._memo.pop(next(iter(self._memo)))
         self._memo[name] = tokens
         return tokens
+
+
+def _equal(known: Any, value: Any) -> bool:
+    try:
+        return bool(known == value)
+    except Exception:  # noqa: BLE001  a foreign object's own comparison may do anything
+        return False
 
 
 def _plain_argument(value: Any, what: str) -> Any:

@@ -29,7 +29,8 @@ def beyond_canonical(message: PlainMessage) -> int | None:
     """
     if not message.keys() <= _MESSAGE or not _light_content(message.get("content")):
         return None
-    if not all(map(_light_call, message.get("tool_calls") or ())):
+    calls = message.get("tool_calls")
+    if calls is not None and not (isinstance(calls, list) and all(map(_light_call, calls))):
         return None
     return sum(len(key) + _NULL for key, value in message.items() if value is None)
 

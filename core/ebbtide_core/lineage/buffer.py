@@ -19,6 +19,7 @@ from ebbtide_core.errors import InputError, LimitError
 from ebbtide_core.jsonio import plain, repaired
 from ebbtide_core.lineage.canonical import canonical_or_repaired, message_digest
 from ebbtide_core.lineage.chain import Chain, Position, link, origin
+from ebbtide_core.lineage.grown import Grown
 from ebbtide_core.lineage.issues import Issue, IssueKind, Pairing
 from ebbtide_core.lineage.marks import NONE, Marks, read_marks, unmarked
 from ebbtide_core.policy import MAX_BUFFER_MESSAGES, MAX_MESSAGE_BYTES
@@ -78,7 +79,7 @@ class Buffer:
     """
 
     dialect: Dialect
-    entries: tuple[Entry, ...]
+    entries: Grown[Entry]
     chain: Chain
     passed: tuple[Message, ...] = ()
     summary: Marked | None = None
@@ -123,7 +124,7 @@ class Buffer:
         """Say whether messages begin with all that is in this buffer, so that it need not be read again.
 
         They may be the very objects or equal ones. So a message changed in place is not noticed, nor one in
-        which 1 became True: what is swapped or uploaded is read anew before.
+        which 1 became True: what is uploaded, or swapped for the first time, is read anew before.
         """
         try:
             return messages[: len(self.passed)] == self.passed
@@ -133,7 +134,7 @@ class Buffer:
 
 def empty(dialect: Dialect) -> Buffer:
     """Return the buffer without messages."""
-    return Buffer(dialect, (), Chain(origin(dialect.name)))
+    return Buffer(dialect, Grown(), Chain(origin(dialect.name)))
 
 
 def read(messages: Sequence[Message], dialect: Dialect, *earlier: Buffer) -> Buffer:
@@ -195,8 +196,8 @@ class _Reader:
         known = self._known
         return Buffer(
             dialect=self._dialect,
-            entries=known.entries + tuple(self._entries),
-            chain=Chain(self._base, known.chain.digests + tuple(self._digests)),
+            entries=known.entries.grown(self._entries),
+            chain=Chain(self._base, known.chain.digests.grown(self._digests)),
             passed=passed,
             summary=self._summary,
             opened=self._opened,

@@ -13,6 +13,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
 from ebbtide_core.jsonio import DIGEST_BYTES
+from ebbtide_core.lineage.grown import Grown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -68,7 +69,7 @@ class Chain:
     """The digests of a lineage from a base position on; `digests[i]` is the one at `base.count + 1 + i`."""
 
     base: Position
-    digests: tuple[bytes, ...] = field(default=())
+    digests: Grown[bytes] = field(default_factory=Grown)
 
     @property
     def tip(self) -> Position:
@@ -88,12 +89,12 @@ class Chain:
 
     def extend(self, canonicals: Iterable[bytes]) -> Chain:
         """Return the chain after more messages, given in canonical form."""
-        digests = list(self.digests)
-        last = digests[-1] if digests else self.base.digest
+        last = self.tip.digest
+        digests: list[bytes] = []
         for canonical in canonicals:
             last = link(last, canonical)
             digests.append(last)
-        return Chain(self.base, tuple(digests))
+        return Chain(self.base, self.digests.grown(digests))
 
     def relation(self, position: Position) -> Relation:
         """Say how a position stands to this chain.

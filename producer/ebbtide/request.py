@@ -1,0 +1,23 @@
+"""What a host asks of one turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ebbtide_core.budget.measure import Parts
+from ebbtide_core.dialects.base import Message
+from ebbtide_core.policy import Limits, Mode
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the host is about to send, sizes in tokens; `fresh` is a random name should the state be created
+    now."""
+
+    messages: Sequence[Message]
+    parts: Parts
+    limits: Limits
+    mode: Mode
+    fresh: str
+    store_open: bool

@@ -1,0 +1,48 @@
+"""How long turns at the hard watermark wait for a record."""
+
+from __future__ import annotations
+
+from ebbtide import Policy
+from ebbtide_core.breaker import Outcome
+from ebbtide_core.decide import Action, Reason
+from ebbtide_core.store import session_calls
+from ebbtide_core.store.client import SyncStore
+from tests.host.conftest import MakeHost
+from tests.host.publisher import take
+from tests.host.talk import chat, said
+
+PATIENT = Policy(wait_budget=0.3, io_budget=10.0)
+
+
+def give_up(store: SyncStore) -> None:
+    """End the job that is queued neutral, as a worker does whose provider is away."""
+    job = take(store)
+    assert job is not None
+    store.run(
+        session_calls.settle(
+            job.owner,
+            incarnation=job.incarnation,
+            generation=job.generation,
+            job_id=job.job_id,
+            epoch=job.epoch,
+            attempt=job.attempt,
+            outcome=Outcome.NEUTRAL,
+            breaker_failures=3,
+            state_ttl=600.0,
+        )
+    )
+
+
+def test_the_wait_budget_is_spent_once_a_claim(make_host: MakeHost, worker_store: SyncStore) -> None:
+    """While a record is late, only the first turn waits for it; the next claim is waited for anew."""
+    host, messages = make_host(policy=PATIENT), chat(27)
+    first = host.prepare(messages)
+    assert first.report.waited >= 0.3
+    for i in range(27, 30):
+        messages = messages + said(i)
+        turn = host.prepare(messages)
+        assert (turn.report.action, turn.report.reason) == (Action.DEGRADE, Reason.NO_RECORD_IN_TIME)
+        assert turn.report.waited == 0
+    give_up(worker_store)
+    assert host.prepare(messages).report.waited >= 0.3
+    assert host.prepare(messages).report.waited == 0
