@@ -37,7 +37,7 @@ LANGCHAIN: Final = Peer("langchain", ("langchain-core==1.5.2",), "langchain_coun
 
 BARE: Final = "bare round trip (PING by the same client)"
 BELOW: Final = "prepare, far below soft: nothing counted"
-COUNTED: Final = "prepare, near soft: the new exchange counted"
+COUNTED: Final = "prepare, near soft: counted when a bound is reached"
 PENDING: Final = "prepare, between soft and hard, compaction under way"
 REAPPLIED: Final = "prepare, raw history kept, summary put in each turn"
 FRESH: Final = "prepare, all messages copied (stateless host)"
