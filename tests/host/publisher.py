@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from ebbtide_core.breaker import Outcome
 from ebbtide_core.budget.tokens import tokenizer
 from ebbtide_core.contract.job import Job
 from ebbtide_core.contract.manifest import Manifest
@@ -110,6 +111,24 @@ def publish(store: SyncStore, job: Job, record: SummaryRecord) -> PublishResult:
     )
     store.run(fleet_calls.done(job))
     return result
+
+
+def settle(store: SyncStore, job: Job, outcome: Outcome) -> bool:
+    """End a job's attempt."""
+    store.run(fleet_calls.done(job))
+    return store.run(
+        session_calls.settle(
+            job.owner,
+            incarnation=job.incarnation,
+            generation=job.generation,
+            job_id=job.job_id,
+            epoch=job.epoch,
+            attempt=job.attempt,
+            outcome=outcome,
+            breaker_failures=3,
+            state_ttl=600,
+        )
+    )
 
 
 def work_once(store: SyncStore) -> PublishResult | None:

@@ -13,7 +13,6 @@ from ebbtide import Action, InputError, LimitError, Policy, Pool, Reason, StoreU
 from ebbtide.gate import FIRST_PAUSE, LONGEST_PAUSE, Gate
 from ebbtide_cli.embedded import EmbeddedServer
 from ebbtide_core.breaker import Outcome
-from ebbtide_core.contract.job import Job
 from ebbtide_core.metrics import HOST_FAULTS, MemoryRecorder
 from ebbtide_core.names import Owner
 from ebbtide_core.store import fleet_calls, session_calls
@@ -21,7 +20,7 @@ from ebbtide_core.store.client import SyncStore
 from ebbtide_core.store.results import PublishStatus, SessionView
 from ebbtide_core.store.script import Call
 from tests.host.conftest import MakeHost
-from tests.host.publisher import manifest_of, messages_of, publish, record_of, take, work_once
+from tests.host.publisher import manifest_of, messages_of, publish, record_of, settle, take, work_once
 from tests.host.talk import REQUEST, chat, said
 from tests.waiting import wait_until
 
@@ -41,24 +40,6 @@ def state(store: SyncStore, seq: int = 1) -> SessionView:
     return store.run(
         session_calls.turn(
             OWNER, host="looker", seq=seq, fresh_incarnation="x", model="m", state_ttl=600, breaker_cooldown=5
-        )
-    )
-
-
-def settle(store: SyncStore, job: Job, outcome: Outcome) -> bool:
-    """End a job's attempt."""
-    store.run(fleet_calls.done(job))
-    return store.run(
-        session_calls.settle(
-            job.owner,
-            incarnation=job.incarnation,
-            generation=job.generation,
-            job_id=job.job_id,
-            epoch=job.epoch,
-            attempt=job.attempt,
-            outcome=outcome,
-            breaker_failures=3,
-            state_ttl=600,
         )
     )
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from ebbtide import Policy
 from ebbtide_core.breaker import Outcome
 from ebbtide_core.decide import Action, Reason
-from ebbtide_core.store import session_calls
 from ebbtide_core.store.client import SyncStore
 from tests.host.conftest import MakeHost
-from tests.host.publisher import take
+from tests.host.publisher import settle, take
 from tests.host.talk import chat, said
 
 PATIENT = Policy(wait_budget=0.3, io_budget=10.0)
@@ -18,19 +17,7 @@ def give_up(store: SyncStore) -> None:
     """End the job that is queued neutral, as a worker does whose provider is away."""
     job = take(store)
     assert job is not None
-    store.run(
-        session_calls.settle(
-            job.owner,
-            incarnation=job.incarnation,
-            generation=job.generation,
-            job_id=job.job_id,
-            epoch=job.epoch,
-            attempt=job.attempt,
-            outcome=Outcome.NEUTRAL,
-            breaker_failures=3,
-            state_ttl=600.0,
-        )
-    )
+    settle(store, job, Outcome.NEUTRAL)
 
 
 def test_the_wait_budget_is_spent_once_a_claim(make_host: MakeHost, worker_store: SyncStore) -> None:
