@@ -80,6 +80,21 @@ class Stateless(Host):
         self.next = copy.deepcopy(self.next)
 
 
+class Marking(Host):
+    """Marks the newest message for the provider's cache, in a copy; the one before is passed without mark."""
+
+    def __init__(self, pool: Pool, messages: int, window: Window) -> None:
+        self._kept: Messages = []
+        super().__init__(pool, messages, window)
+
+    def ready(self) -> None:
+        """Add an exchange and move the mark."""
+        self._kept = [*(self._kept or self.turn.buffer), *next(self._coming)]
+        newest = copy.deepcopy(self._kept[-1])
+        newest["content"][-1]["cache_control"] = {"type": "ephemeral"}
+        self.next = [*self._kept[:-1], newest]
+
+
 class AppendOnly(Host):
     """Keeps the raw history and passes all of it, though a summary stands for most."""
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from bench.peers.environment import Peer, PeerUnavailable
-from bench.prepare.hosts import AppendOnly, Host, Stateless, pending, reapplied
+from bench.prepare.hosts import AppendOnly, Host, Marking, Stateless, pending, reapplied
 from bench.samples import repeated, timed
 from ebbtide import Policy, Pool
 from ebbtide_cli.embedded import EmbeddedServer
@@ -42,12 +42,13 @@ PENDING: Final = "prepare, between soft and hard, compaction under way"
 REAPPLIED: Final = "prepare, raw history kept, summary put in each turn"
 FRESH: Final = "prepare, all messages copied (stateless host)"
 COLD: Final = "prepare, near soft, after other work and 1 ms of sleep"
+MARKED: Final = "prepare, the cache mark moved by copy"
 LARGE: Final = "prepare, ten times the messages"
 RECOUNT: Final = "recount: length of json.dumps / 4"
 TOKENIZED: Final = "full count with o200k"
 PEER: Final = "LangChain count_tokens_approximately"
 
-ROWS: Final = (BELOW, COUNTED, PENDING, REAPPLIED, FRESH, LARGE, COLD, RECOUNT, TOKENIZED)
+ROWS: Final = (BELOW, COUNTED, PENDING, REAPPLIED, MARKED, FRESH, LARGE, COLD, RECOUNT, TOKENIZED)
 
 Call = Callable[[], object]
 
@@ -113,7 +114,7 @@ def _lap(found: Figures, hosts: dict[str, Host], scale: Scale, bare: Call) -> No
     few = max(2, scale.turns // FEW)
     for name, host in hosts.items():
         gc.collect()
-        _turns(found.rows[name], host, few if name in (FRESH, LARGE) else scale.turns, bare)
+        _turns(found.rows[name], host, few if name in (MARKED, FRESH, LARGE) else scale.turns, bare)
     if not (pending(hosts[PENDING]) and reapplied(hosts[REAPPLIED])):
         reports = (hosts[PENDING].turn.report, hosts[REAPPLIED].turn.report)
         raise RuntimeError(f"a host left the state in which it was to be measured: {reports}")
@@ -160,6 +161,7 @@ def _hosts(pool: Pool, slow: Pool, scale: Scale) -> dict[str, Host]:
         COUNTED: Host(slow, count, lambda size: int(size / 0.6)),
         PENDING: Host(slow, count, lambda size: int(size / 0.75)),
         REAPPLIED: AppendOnly(pool, count, lambda size: int(size / 0.75)),
+        MARKED: Marking(slow, count, lambda size: int(size / 0.6)),
         FRESH: Stateless(slow, count, lambda size: int(size / 0.6)),
     }
     slow.flush()

@@ -33,7 +33,7 @@ from tests.core.say import (
     text,
     user,
 )
-from tests.strategies.messages import Format, buffers
+from tests.strategies.messages import Format, buffers, exchange
 
 AT = Position(7, b"\xab" * 16)
 SYSTEM, EPHEMERAL, SUMMARY, CARRIED, SPOKEN = Kind
@@ -165,19 +165,40 @@ def test_only_new_messages_are_read(asked: list[int]) -> None:
     assert all(kept is given for kept, given in zip(found.messages, copies, strict=True))
 
 
-def test_after_another_message_all_is_read_anew(asked: list[int]) -> None:
-    """A shorter history and another format too."""
+def test_from_the_first_message_that_differs_all_is_read_anew(asked: list[int]) -> None:
+    """What stands before it is known; without a spoken message before it, and in another format, nothing
+    is.
+    """
     messages = [user("a"), assistant("b"), user("c")]
     known = read(messages[:2], ANTHROPIC)
-    for others, dialect in (
-        ([user("a"), assistant("B"), user("c")], ANTHROPIC),
-        (messages[:1], ANTHROPIC),
-        (messages, OPENAI),
-        ([user("a"), _Odd(assistant("b"))], ANTHROPIC),
-    ):
+    cases: list[tuple[list[Any], Dialect, list[int]]] = [
+        ([user("a"), assistant("B"), user("c")], ANTHROPIC, [1, 2]),
+        (messages[:1], ANTHROPIC, []),
+        ([user("A"), *messages[1:]], ANTHROPIC, [0, 1, 2]),
+        (messages, OPENAI, [0, 1, 2]),
+        ([user("a"), _Odd(assistant("b"))], ANTHROPIC, [1]),
+    ]
+    for others, dialect, expected in cases:
         asked.clear()
-        assert read(others, dialect, known) == read(others, dialect)
-        assert asked == 2 * list(range(len(others)))
+        found = read(others, dialect, known)
+        assert asked == expected
+        assert found == read(others, dialect)
+
+
+def test_a_cache_mark_that_moves_costs_the_messages_it_moves_between(asked: list[int]) -> None:
+    """A host that marks the newest message for the cache passes the one before without its mark."""
+
+    def marked_last(messages: list[Any]) -> list[Any]:
+        cached = {**text("last"), "cache_control": {"type": "ephemeral"}}
+        return [*messages[:-1], user(cached)]
+
+    messages = [user("a"), assistant("b"), user(text("last"))]
+    known = read(marked_last(messages), ANTHROPIC)
+    grown = [*messages, assistant("d"), user(text("last"))]
+    asked.clear()
+    found = read(marked_last(grown), ANTHROPIC, known)
+    assert asked == [2, 3, 4]
+    assert found.chain == read(grown, ANTHROPIC).chain
 
 
 class _Odd(dict[str, Any]):
@@ -198,6 +219,24 @@ def test_the_first_earlier_buffer_that_fits_is_gone_on_with(asked: list[int]) ->
         grown = [*messages, user("c")]
         assert read(grown, ANTHROPIC, *earlier) == read(grown, ANTHROPIC)
         assert asked[0] == 2
+
+
+@pytest.mark.parametrize("fmt", ["anthropic", "openai"])
+@given(data=st.data())
+def test_an_edited_buffer_is_read_as_if_never_read_before(fmt: Format, data: st.DataObject) -> None:
+    """Whichever message changed or went, with a summary in front or not, and when it goes on from there."""
+    dialect = by_name(fmt)
+    messages = data.draw(buffers(fmt, min_exchanges=1, malformed=data.draw(st.booleans())))
+    if data.draw(st.booleans()):
+        messages = [summary(carried(PINNED, 2, dialect)), PINNED, *messages]
+    known = read(messages, dialect)
+    at = data.draw(st.integers(0, len(messages) - 1))
+    instead = data.draw(st.sampled_from([[], [user("edited")], [marked(user("edited"), ephemeral=True)]]))
+    edited = [*messages[:at], *instead, *messages[at + 1 :]]
+    found = read(edited, dialect, known)
+    assert found == read(edited, dialect)
+    grown = [*edited, *data.draw(exchange(fmt))]
+    assert read(grown, dialect, found, known) == read(grown, dialect)
 
 
 @pytest.mark.parametrize("fmt", ["anthropic", "openai"])

@@ -7,9 +7,12 @@ are skipped. All other messages are spoken: each adds one to the chain.
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from operator import itemgetter
 from typing import Any
 
 from ebbtide_core.contract.record import Carried
@@ -20,7 +23,7 @@ from ebbtide_core.jsonio import plain, repaired
 from ebbtide_core.lineage.canonical import canonical_or_repaired, message_digest
 from ebbtide_core.lineage.chain import Chain, Position, link, origin
 from ebbtide_core.lineage.grown import Grown
-from ebbtide_core.lineage.issues import Issue, IssueKind, Pairing
+from ebbtide_core.lineage.issues import OF_ONE_MESSAGE, Issue, IssueKind, Pairing
 from ebbtide_core.lineage.marks import NONE, Marks, read_marks, unmarked
 from ebbtide_core.policy import MAX_BUFFER_MESSAGES, MAX_MESSAGE_BYTES
 from ebbtide_core.summary.message import Marked, recognise
@@ -126,10 +129,48 @@ class Buffer:
         They may be the very objects or equal ones. So a message changed in place is not noticed, nor one in
         which 1 became True: what is uploaded, or swapped for the first time, is read anew before.
         """
-        try:
-            return messages[: len(self.passed)] == self.passed
-        except Exception:  # noqa: BLE001  a foreign object's own comparison may do anything
-            return False
+        return _same(messages[: len(self.passed)], self.passed)
+
+    def shared(self, messages: tuple[Message, ...]) -> int:
+        """Return how many messages both begin with, alike as `begins` means it."""
+        most = range(min(len(messages), len(self.passed)))
+        return bisect_left(most, True, key=lambda i: not _same(messages[: i + 1], self.passed[: i + 1]))
+
+    def first(self, count: int) -> Buffer | None:
+        """Return the buffer of the first messages; None when it can't be told without reading them.
+
+        That is so before the first spoken one, which ends what a summary carries.
+        """
+        entries = self.entries[:count]
+        if not any(entry.kind is Kind.SPOKEN for entry in entries):
+            return None
+        own: defaultdict[int, list[Issue]] = defaultdict(list)
+        for issue in self.issues:
+            if issue.kind in OF_ONE_MESSAGE:
+                own[issue.index].append(issue)
+        pairing, issues = Pairing(), list[Issue]()
+        for index, entry in enumerate(entries):
+            issues += [*pairing.add(index, entry), *own.get(index, ())]
+        digests = self.chain.digests[: entries[-1].count - self.chain.base.count]
+        return replace(
+            self,
+            entries=Grown(entries),
+            chain=Chain(self.chain.base, Grown(digests)),
+            passed=self.passed[:count],
+            opened=True,
+            awaited=(),
+            issues=tuple(issues),
+            size=sum(entry.bound for entry in entries),
+            altered=tuple(index for index in self.altered if index < count),
+            pairing=pairing,
+        )
+
+
+def _same(messages: tuple[Message, ...], others: tuple[Message, ...]) -> bool:
+    try:
+        return messages == others
+    except Exception:  # noqa: BLE001  a foreign object's own comparison may do anything
+        return False
 
 
 def empty(dialect: Dialect) -> Buffer:
@@ -140,23 +181,31 @@ def empty(dialect: Dialect) -> Buffer:
 def read(messages: Sequence[Message], dialect: Dialect, *earlier: Buffer) -> Buffer:
     """Return the messages as a buffer; what an earlier buffer read already is not read again.
 
-    Messages count as read when they are the same at the same place, from the first on. Raises InputError or
-    LimitError, naming index and path, for anything that is no list of messages or is larger than the
-    documented limits.
+    Messages count as read when they are the same at the same place, from the first on to one that differs.
+    Raises InputError or LimitError, naming index and path, for anything that is no list of messages or is
+    larger than the documented limits.
     """
     if not isinstance(messages, list | tuple):
         raise InputError(f"messages must be a list, not {type(messages).__name__}", path="messages")
     if len(messages) > MAX_BUFFER_MESSAGES:
         raise LimitError(f"{len(messages)} messages, at most {MAX_BUFFER_MESSAGES} allowed", path="messages")
     passed = tuple(messages)
-    known = next((b for b in earlier if b.dialect.name == dialect.name and b.begins(passed)), None)
-    known = known or empty(dialect)
+    known = _known(passed, [b for b in earlier if b.dialect.name == dialect.name]) or empty(dialect)
     if len(known.entries) == len(passed):
         return replace(known, passed=passed)
     reader = _Reader(known)
     for index in range(len(known.entries), len(passed)):
         reader.add(passed[index], index)
     return reader.buffer(passed)
+
+
+def _known(passed: tuple[Message, ...], earlier: Sequence[Buffer]) -> Buffer | None:
+    """Return what needs no reading: an earlier buffer as a whole, or else the longest beginning of one."""
+    whole = next((buffer for buffer in earlier if buffer.begins(passed)), None)
+    if whole is not None or not earlier:
+        return whole
+    count, nearest = max(((b.shared(passed), b) for b in earlier), key=itemgetter(0))
+    return nearest.first(count)
 
 
 def checked(message: Any, index: int) -> PlainMessage:

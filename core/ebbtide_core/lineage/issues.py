@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Final, Protocol
 
 
 class IssueKind(StrEnum):
@@ -15,6 +15,10 @@ class IssueKind(StrEnum):
     RESULT_WITHOUT_CALL = "result_without_call"
     CALL_WITHOUT_RESULT = "call_without_result"
     LONE_SURROGATE = "lone_surrogate"
+
+
+OF_ONE_MESSAGE: Final = frozenset({IssueKind.UNKNOWN_BLOCK, IssueKind.LONE_SURROGATE})
+"""What a message shows by itself, whatever stands around it."""
 
 
 @dataclass(frozen=True, slots=True)
