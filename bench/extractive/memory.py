@@ -54,7 +54,14 @@ def main(path: str, *, trace: bool) -> None:
 
 
 def _peak() -> float:
-    """Return the most memory that this process has had resident, in MiB; macOS tells bytes, Linux KiB."""
+    """Return the most memory that this program has had resident, in MiB.
+
+    Linux keeps getrusage's figure over exec, so there it would be that of the process that started this one.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        lines = status.read_text(encoding="ascii", errors="replace").splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 1024
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most / (MIB if sys.platform == "darwin" else 1024)
 
