@@ -106,6 +106,14 @@ def _dumped(dump: Callable[..., Any], path: str) -> Any:
         raise InputError(f"its own dump failed: {error}", path=path) from error
 
 
+def equal(value: Any, other: Any) -> bool:
+    """Say whether two values are equal; not so when a foreign object's own comparison fails."""
+    try:
+        return bool(value == other)
+    except Exception:  # noqa: BLE001  such a comparison may do anything
+        return False
+
+
 def well_formed(text: str) -> str:
     """Return the text with each lone surrogate replaced by U+FFFD."""
     return _SURROGATES.sub("\ufffd", text) if not text.isascii() else text

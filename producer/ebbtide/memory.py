@@ -16,6 +16,7 @@ from ebbtide_core.budget.meter import Meter
 from ebbtide_core.budget.sizes import Sizes
 from ebbtide_core.contract.record import RecordHeader, SummaryRecord
 from ebbtide_core.dialects.base import Dialect, Message
+from ebbtide_core.jsonio import equal
 from ebbtide_core.lineage.buffer import Buffer, Kind, read
 from ebbtide_core.names import Owner
 from ebbtide_core.policy import Limits, Policy, limits
@@ -111,11 +112,7 @@ class Applied:
         """Say whether a buffer has only grown since the swap, and what the summary stands for was not changed
         in place since; a change deep inside a message is not noticed.
         """
-        try:
-            unchanged = buffer.passed[: len(self.covered)] == self.covered
-        except Exception:  # noqa: BLE001  a foreign object's own comparison may do anything
-            return False
-        return unchanged and buffer.continues(self.before)
+        return equal(buffer.passed[: len(self.covered)], self.covered) and buffer.continues(self.before)
 
 
 def outer_copy(message: Message) -> Message:
@@ -198,12 +195,14 @@ class Memory:
 
     def patience(self, epoch: int) -> float:
         """Return the seconds of the wait budget left for the claim of an epoch (0: for a new one)."""
-        spent = self._waited[1] if epoch and epoch == self._waited[0] else 0.0
-        return self.policy.wait_budget - spent
+        return self.policy.wait_budget - self._spent(epoch)
 
     def waited(self, epoch: int, seconds: float) -> None:
         """Note that a turn waited for the claim of an epoch."""
-        self._waited = (epoch, self.policy.wait_budget - self.patience(epoch) + seconds)
+        self._waited = (epoch, self._spent(epoch) + seconds)
+
+    def _spent(self, epoch: int) -> float:
+        return self._waited[1] if epoch and epoch == self._waited[0] else 0.0
 
     def record(self, header: RecordHeader) -> SummaryRecord | None:
         """Return a record fetched before; another version may have the same body."""

@@ -58,7 +58,7 @@ class Counting:
 
 def counted(messages: list[Any], dialect: Dialect = ANTHROPIC) -> list[int]:
     """The real count of each message."""
-    return Meter(tokenizer(), dialect).each(reading(messages, dialect))
+    return Sizes(Meter(tokenizer(), dialect), reading(messages, dialect)).each()
 
 
 def test_images_count_a_fixed_amount_each() -> None:

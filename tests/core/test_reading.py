@@ -33,7 +33,10 @@ from tests.core.say import (
     text,
     user,
 )
+from tests.reads import asked
 from tests.strategies.messages import Format, buffers, exchange
+
+__all__ = ["asked"]
 
 AT = Position(7, b"\xab" * 16)
 SYSTEM, EPHEMERAL, SUMMARY, CARRIED, SPOKEN = Kind
@@ -133,22 +136,6 @@ def test_a_request_is_what_the_user_says() -> None:
     sizes = [entry.request for entry in reading(messages).entries]
     assert sizes == [4, 3, 0, 0, 0, 4, len(summary()["content"])]
     assert [e.request for e in reading([asks("a"), answers("a", "result")], OPENAI).entries] == [0, 0]
-
-
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The indices of the messages that were read, one after the other."""
-    from ebbtide_core.lineage import buffer as module
-
-    found: list[int] = []
-    original = module.checked
-
-    def counting(message: Any, index: int) -> Any:
-        found.append(index)
-        return original(message, index)
-
-    monkeypatch.setattr(module, "checked", counting)
-    return found
 
 
 def test_only_new_messages_are_read(asked: list[int]) -> None:

@@ -131,12 +131,9 @@ def settle(store: SyncStore, job: Job, outcome: Outcome) -> bool:
     )
 
 
-def work_once(store: SyncStore) -> PublishResult | None:
-    """Do the next job of the index, if there is one and the session still wants it."""
-    job = take(store)
-    if job is None:
-        return None
-    allowed = store.run(
+def guarded(store: SyncStore, job: Job) -> GuardStatus:
+    """Ask the session's guard for a job's attempt."""
+    return store.run(
         session_calls.guard(
             job.owner,
             incarnation=job.incarnation,
@@ -148,6 +145,14 @@ def work_once(store: SyncStore) -> PublishResult | None:
             lease=30,
         )
     )
+
+
+def work_once(store: SyncStore) -> PublishResult | None:
+    """Do the next job of the index, if there is one and the session still wants it."""
+    job = take(store)
+    if job is None:
+        return None
+    allowed = guarded(store, job)
     if allowed is not GuardStatus.GO:
         store.run(fleet_calls.done(job))
         return None

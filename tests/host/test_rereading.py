@@ -11,7 +11,6 @@ import pytest
 from ebbtide import AsyncPool, mark
 from ebbtide_cli.embedded import EmbeddedServer
 from ebbtide_core.decide import Action, Reason
-from ebbtide_core.lineage import buffer as reading
 from ebbtide_core.names import Owner
 from ebbtide_core.store import session_calls
 from ebbtide_core.store.client import SyncStore
@@ -20,20 +19,9 @@ from tests.host.conftest import WINDOW, MakeHost
 from tests.host.publisher import work_once
 from tests.host.shells import SMALL, Shell
 from tests.host.talk import chat, said
+from tests.reads import asked
 
-
-@pytest.fixture
-def read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The buffer indices of the messages that were read, one after the other."""
-    found: list[int] = []
-    original = reading.checked
-
-    def counting(message: Any, index: int) -> Any:
-        found.append(index)
-        return original(message, index)
-
-    monkeypatch.setattr(reading, "checked", counting)
-    return found
+__all__ = ["asked"]
 
 
 def swapped(host: Shell, store: SyncStore, messages: list[Any]) -> list[Any]:
@@ -47,39 +35,39 @@ def swapped(host: Shell, store: SyncStore, messages: list[Any]) -> list[Any]:
 
 
 @pytest.mark.parametrize("way", [list, copy.deepcopy])
-def test_a_turn_reads_only_what_is_new(make_host: MakeHost, read: list[int], way: Any) -> None:
+def test_a_turn_reads_only_what_is_new(make_host: MakeHost, asked: list[int], way: Any) -> None:
     """Whether the host passes the same messages again or equal ones."""
     host, messages = make_host(), chat(5)
     host.prepare(messages)
-    read.clear()
+    asked.clear()
     host.prepare(way(messages) + said(5))
-    assert read == [11, 12]
+    assert asked == [11, 12]
 
 
 @pytest.mark.parametrize("way", [list, copy.deepcopy])
 def test_after_a_swap_a_kept_buffer_is_known(
-    make_host: MakeHost, worker_store: SyncStore, read: list[int], way: Any
+    make_host: MakeHost, worker_store: SyncStore, asked: list[int], way: Any
 ) -> None:
     """The buffer that a swap made needs no second reading."""
     host = make_host()
     buffer = swapped(host, worker_store, chat(20))
-    read.clear()
+    asked.clear()
     host.prepare(way(buffer) + said(20))
-    assert read == [len(buffer), len(buffer) + 1]
+    assert asked == [len(buffer), len(buffer) + 1]
 
 
 def test_a_raw_history_is_read_once_though_a_summary_is_put_in_each_turn(
-    make_host: MakeHost, worker_store: SyncStore, read: list[int]
+    make_host: MakeHost, worker_store: SyncStore, asked: list[int]
 ) -> None:
     """A turn reads what is new: in the history, and again behind the summary; nothing more."""
     host, raw = make_host(), chat(20)
     swapped(host, worker_store, raw)
     for i in range(20, 24):
         raw = raw + said(i)
-        read.clear()
+        asked.clear()
         turn = host.prepare(raw)
         assert turn.report.reason is Reason.REAPPLIED
-        assert sorted(read) == sorted(
+        assert sorted(asked) == sorted(
             [len(raw) - 2, len(raw) - 1, len(turn.buffer) - 2, len(turn.buffer) - 1]
         )
         assert turn.messages == make_host().prepare(raw).messages

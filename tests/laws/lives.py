@@ -9,6 +9,7 @@ from typing import Final
 from hypothesis import strategies as st
 
 from ebbtide_core.budget.meter import Meter
+from ebbtide_core.budget.sizes import Sizes
 from ebbtide_core.budget.tokens import ByteEstimate
 from ebbtide_core.dialects.detect import by_name
 from ebbtide_core.lineage.buffer import read
@@ -76,7 +77,7 @@ def histories(draw: st.DrawFn, fmt: Format, *, min_exchanges: int = 0, max_excha
 def worlds(draw: st.DrawFn, fmt: Format, messages: Messages) -> World:
     """Return limits under which some of these messages may have to go."""
     meter = Meter(ByteEstimate(), by_name(fmt))
-    total = sum(meter.each(read(messages, by_name(fmt)))) + 10
+    total = Sizes(meter, read(messages, by_name(fmt))).exact() + 10
     soft = draw(st.integers(total // 5, total * 3 // 2))
     hard = draw(st.integers(soft + 1, soft + total // 3 + 1))
     figures = Limits(

@@ -60,7 +60,9 @@ def changed_arguments(life: Life, apply: Apply = swap.apply) -> list[str]:
 
 
 def _state(buffer: Buffer) -> tuple[Any, ...]:
-    return (buffer.entries, buffer.chain, buffer.issues, buffer.size, buffer.awaited, frozen(buffer.messages))
+    chain = (buffer.chain.base, tuple(buffer.chain.digests))
+    rest = (buffer.issues, buffer.altered, buffer.awaited, buffer.summary, buffer.opened)
+    return (tuple(buffer.entries), chain, rest, frozen(buffer.messages))
 
 
 @law

@@ -9,6 +9,7 @@ from typing import Any
 from ebbtide_core import swap
 from ebbtide_core.budget.boundary import Cut, boundary
 from ebbtide_core.budget.meter import Meter
+from ebbtide_core.budget.sizes import Sizes
 from ebbtide_core.budget.tokens import ByteEstimate
 from ebbtide_core.contract.record import SummariserName, SummaryRecord, body_digest
 from ebbtide_core.dialects.base import Dialect, Message
@@ -54,7 +55,7 @@ class World:
 
     def tokens(self, buffer: Buffer) -> list[int]:
         """Return the size of each message."""
-        return self.meter.each(buffer)
+        return Sizes(self.meter, buffer).each()
 
     def cut(self, buffer: Buffer) -> Cut | None:
         """Return where a compaction cuts."""

@@ -23,6 +23,7 @@ from ebbtide_worker.shop import Shop
 from ebbtide_worker.summarisers.base import Chunk
 from ebbtide_worker.verdict import LEASE_LOST, STORE_UNAVAILABLE, Stop
 from ebbtide_worker.work import work
+from tests.host.publisher import guarded
 from tests.host.talk import chat
 from tests.store.clock import Clock, Database
 from tests.worker.conftest import CONFIG, MakeShop
@@ -41,18 +42,7 @@ def taken(host: HostSide, worker: str = "w1") -> Job:
 
 def asked(host: HostSide, job: Job) -> GuardStatus:
     """Ask the session's guard for an attempt."""
-    return host.store.run(
-        session_calls.guard(
-            job.owner,
-            incarnation=job.incarnation,
-            generation=job.generation,
-            job_id=job.job_id,
-            epoch=job.epoch,
-            attempt=job.attempt,
-            after=job.after,
-            lease=30,
-        )
-    )
+    return guarded(host.store, job)
 
 
 def swept(host: HostSide) -> Any:

@@ -9,8 +9,8 @@ from typing import Any, Final
 from ebbtide_core.budget.tokens import Tokenizer
 from ebbtide_core.dialects.base import Dialect, Message
 from ebbtide_core.errors import InputError
-from ebbtide_core.jsonio import compact, plain
-from ebbtide_core.lineage.buffer import Buffer, Entry, checked
+from ebbtide_core.jsonio import compact, equal, plain
+from ebbtide_core.lineage.buffer import Entry, checked
 from ebbtide_core.policy import MAX_MESSAGE_BYTES
 
 MEMO_ENTRIES: Final = 100_000
@@ -45,10 +45,6 @@ class Meter:
         """Return the count of a message if it was counted before."""
         return self._memo.get(entry.digest)
 
-    def each(self, buffer: Buffer) -> list[int]:
-        """Return the tokenizer's count of each message of a buffer."""
-        return list(map(self.tokens, buffer.entries, buffer.passed))
-
     def value_tokens(self, value: Any, what: str) -> int:
         """Return the count of a system prompt or of tool schemas; `what` names it.
 
@@ -57,7 +53,7 @@ class Meter:
         if value is None or (isinstance(value, str | list) and not value):
             return 0
         last = self._values.get(what)
-        if last is not None and _equal(last.value, value):
+        if last is not None and equal(last.value, value):
             return last.tokens
         text = value if isinstance(value, str) else compact(_plain_argument(value, what))
         if len(text) > MAX_MESSAGE_BYTES:
@@ -71,13 +67,6 @@ class Meter:
             self._memo.pop(next(iter(self._memo)))
         self._memo[name] = tokens
         return tokens
-
-
-def _equal(known: Any, value: Any) -> bool:
-    try:
-        return bool(known == value)
-    except Exception:  # noqa: BLE001  a foreign object's own comparison may do anything
-        return False
 
 
 def _plain_argument(value: Any, what: str) -> Any:

@@ -19,7 +19,7 @@ from ebbtide_core.contract.record import Carried
 from ebbtide_core.dialects.base import Dialect, Message, PlainMessage
 from ebbtide_core.dialects.light import beyond_canonical
 from ebbtide_core.errors import InputError, LimitError
-from ebbtide_core.jsonio import plain, repaired
+from ebbtide_core.jsonio import equal, plain, repaired
 from ebbtide_core.lineage.canonical import canonical_or_repaired, message_digest
 from ebbtide_core.lineage.chain import Chain, Position, link, origin
 from ebbtide_core.lineage.grown import Grown
@@ -77,8 +77,7 @@ class Entry:
 class Buffer:
     """A buffer as read: its messages as `passed`, an entry for each, its chain, its summary if it has one.
 
-    `size` is an upper bound of its tokens: one a byte, images and documents at their cost. `altered` are the
-    indices of messages that are sent otherwise than they are kept.
+    `altered` are the indices of messages that are sent otherwise than they are kept.
     """
 
     dialect: Dialect
@@ -89,7 +88,6 @@ class Buffer:
     opened: bool = False
     awaited: tuple[Carried, ...] = ()
     issues: tuple[Issue, ...] = ()
-    size: int = 0
     altered: tuple[int, ...] = ()
     pairing: Pairing = field(default_factory=Pairing, compare=False, repr=False)
 
@@ -129,12 +127,12 @@ class Buffer:
         They may be the very objects or equal ones. So a message changed in place is not noticed, nor one in
         which 1 became True: what is uploaded, or swapped for the first time, is read anew before.
         """
-        return _same(messages[: len(self.passed)], self.passed)
+        return equal(messages[: len(self.passed)], self.passed)
 
     def shared(self, messages: tuple[Message, ...]) -> int:
         """Return how many messages both begin with, alike as `begins` means it."""
         most = range(min(len(messages), len(self.passed)))
-        return bisect_left(most, True, key=lambda i: not _same(messages[: i + 1], self.passed[: i + 1]))
+        return bisect_left(most, True, key=lambda i: not equal(messages[: i + 1], self.passed[: i + 1]))
 
     def first(self, count: int) -> Buffer | None:
         """Return the buffer of the first messages; None when it can't be told without reading them.
@@ -160,17 +158,9 @@ class Buffer:
             opened=True,
             awaited=(),
             issues=tuple(issues),
-            size=sum(entry.bound for entry in entries),
             altered=tuple(index for index in self.altered if index < count),
             pairing=pairing,
         )
-
-
-def _same(messages: tuple[Message, ...], others: tuple[Message, ...]) -> bool:
-    try:
-        return messages == others
-    except Exception:  # noqa: BLE001  a foreign object's own comparison may do anything
-        return False
 
 
 def empty(dialect: Dialect) -> Buffer:
@@ -238,7 +228,6 @@ class _Reader:
         self._index = -1
         self._issues: list[Issue] = []
         self._pairing = known.pairing.going_on(known.entries)
-        self._size = known.size
         self._altered: list[int] = []
 
     def buffer(self, passed: tuple[Message, ...]) -> Buffer:
@@ -252,7 +241,6 @@ class _Reader:
             opened=self._opened,
             awaited=self._awaited[self._met :],
             issues=known.issues + tuple(self._issues),
-            size=self._size,
             altered=known.altered + tuple(self._altered),
             pairing=self._pairing,
         )
@@ -277,7 +265,6 @@ class _Reader:
 
     def _note(self, entry: Entry, value: PlainMessage, index: int) -> None:
         """Keep what later turns ask of the whole buffer."""
-        self._size += entry.bound
         if entry.repair or entry.marks is not NONE:
             self._altered.append(index)
         self._issues += self._pairing.add(index, entry)

@@ -34,11 +34,15 @@ class StoreStats:
 
     recorder: Recorder = field(default_factory=NullRecorder, repr=False)
     calls: int = 0
-    commands: int = 0
     bytes_out: int = 0
     bytes_in: int = 0
     scripts: Counter[str] = field(default_factory=Counter)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    @property
+    def commands(self) -> int:
+        """Round trips in all."""
+        return self.scripts.total()
 
     def called(self) -> None:
         """Count one call."""
@@ -49,7 +53,6 @@ class StoreStats:
         """Count one round trip."""
         size = size_of(command)
         with self._lock:
-            self.commands += 1
             self.scripts[script] += 1
             self.bytes_out += size
         self.recorder.count(metrics.STORE_TRIPS, script=script)
