@@ -1,0 +1,1 @@
+"""`ebbtide cost`: what recorded sessions would have cost under several ways to compact them."""
