@@ -1,4 +1,4 @@
-"""Messages of both formats in few words, and what the pure core makes of them."""
+"""Messages of each format in few words, and what the pure core makes of them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ Json = dict[str, Any]
 
 ANTHROPIC: Dialect = by_name("anthropic")
 OPENAI: Dialect = by_name("openai")
+RESPONSES: Dialect = by_name("openai_responses")
 
 
 def text(words: str) -> Json:

@@ -1,4 +1,4 @@
-"""Messages in both providers' shapes, built from plain dicts, and strategies for wild ones."""
+"""Messages in each dialect's shape, built from plain dicts, and strategies for wild ones."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from hypothesis import strategies as st
 
 from ebbtide_core.dialects.anthropic import AnthropicMessages
 from ebbtide_core.dialects.openai_chat import OpenAIChat
+from ebbtide_core.dialects.openai_responses import OpenAIResponses
 
 Json = dict[str, Any]
 
 ANTHROPIC = AnthropicMessages()
 OPENAI = OpenAIChat()
-BOTH = (ANTHROPIC, OPENAI)
+RESPONSES = OpenAIResponses()
+ALL = (ANTHROPIC, OPENAI, RESPONSES)
 
 MARK = {"type": "ephemeral", "ttl": "5m"}
 
@@ -62,6 +64,33 @@ def answers(call_id: str, content: Any = "ok") -> Json:
     return {"role": "tool", "tool_call_id": call_id, "content": content}
 
 
+def item(kind: str, **keys: Any) -> Json:
+    """A Responses item of a type."""
+    return {"type": kind, **keys}
+
+
+def said(role: str, *parts: Any) -> Json:
+    """A Responses message of parts, or of one string."""
+    content = parts[0] if len(parts) == 1 and isinstance(parts[0], str) else list(parts)
+    return {"type": "message", "role": role, "content": content}
+
+
+def invoked(call_id: str, name: str = "f", arguments: str = "{}") -> Json:
+    """A Responses function call."""
+    return item("function_call", call_id=call_id, name=name, arguments=arguments)
+
+
+def returned(call_id: str, output: Any = "ok") -> Json:
+    """A Responses function's output."""
+    return item("function_call_output", call_id=call_id, output=output)
+
+
+def reasoned(name: str = "rs_1", *words: str) -> Json:
+    """A Responses reasoning item."""
+    summary = [{"type": "summary_text", "text": word} for word in words]
+    return item("reasoning", id=name, summary=summary, encrypted_content="gAAA")
+
+
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=20)
 _LEAF = (
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | ANY_TEXT
@@ -97,6 +126,13 @@ _TYPES = [
     "base64",
     "url",
     "tool_reference",
+    "mcp_tool_use",
+    "input_text",
+    "output_text",
+    "summary_text",
+    "input_image",
+    "input_file",
+    "computer_screenshot",
 ]
 _KEYS = [
     "type",
@@ -125,6 +161,9 @@ _KEYS = [
     "cache_control",
     "encrypted_content",
     "audio",
+    "stdout",
+    "outcome",
+    "prompt_cache_breakpoint",
 ]
 _ROLES = ["user", "assistant", "system", "developer", "tool", "function"]
 
@@ -145,12 +184,71 @@ _PARTS = st.recursive(
 BLOCKS = st.dictionaries(st.sampled_from(_KEYS), _PARTS, max_size=5)
 """Any object of keys that blocks have."""
 
+_ITEM_TYPES = [
+    "message",
+    "reasoning",
+    "function_call",
+    "function_call_output",
+    "custom_tool_call",
+    "custom_tool_call_output",
+    "local_shell_call",
+    "local_shell_call_output",
+    "shell_call",
+    "shell_call_output",
+    "apply_patch_call",
+    "apply_patch_call_output",
+    "computer_call",
+    "computer_call_output",
+    "tool_search_call",
+    "tool_search_output",
+    "web_search_call",
+    "file_search_call",
+    "code_interpreter_call",
+    "image_generation_call",
+    "mcp_call",
+    "mcp_list_tools",
+    "mcp_approval_request",
+    "mcp_approval_response",
+    "compaction",
+    "compaction_trigger",
+    "item_reference",
+    "program",
+    "program_output",
+    "additional_tools",
+    "configuration_update",
+]
+_ITEM_PARTS = (
+    "output",
+    "outputs",
+    "summary",
+    "action",
+    "operation",
+    "actions",
+    "input",
+    "results",
+    "queries",
+)
+_ITEM_WORDS = (
+    "id",
+    "call_id",
+    "execution",
+    "status",
+    "arguments",
+    "approval_request_id",
+    "encrypted_content",
+    "code",
+    "result",
+)
+
 WILD = st.fixed_dictionaries(
     {"role": st.sampled_from(_ROLES) | ANY_TEXT},
     optional={
+        "type": st.sampled_from(_ITEM_TYPES) | _PARTS,
+        **dict.fromkeys(_ITEM_PARTS, _PARTS),
+        **dict.fromkeys(_ITEM_WORDS, st.sampled_from(["a", "b", "client"]) | JSON),
         "content": st.lists(_PARTS, max_size=4) | _PARTS,
         "tool_calls": st.lists(_PARTS, max_size=3) | _PARTS,
-        **dict.fromkeys(("function_call", "audio", "type", "cache_control", "ebbtide"), _PARTS),
+        **dict.fromkeys(("function_call", "audio", "cache_control", "ebbtide"), _PARTS),
         **dict.fromkeys(("name", "tool_call_id", "refusal", "reasoning_content"), ANY_TEXT | JSON),
     },
 )

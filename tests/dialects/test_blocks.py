@@ -12,9 +12,9 @@ from ebbtide_core.dialects.base import Block, BlockKind, Dialect
 from ebbtide_core.jsonio import MAX_DEPTH, plain
 from ebbtide_core.policy import IMAGE_TOKENS
 from tests.dialects.examples import (
+    ALL,
     ANTHROPIC,
     ANY_TEXT,
-    BOTH,
     OPENAI,
     WILD,
     Json,
@@ -28,7 +28,7 @@ from tests.dialects.examples import (
     user,
 )
 
-dialects = pytest.mark.parametrize("dialect", BOTH, ids=lambda d: d.name)
+dialects = pytest.mark.parametrize("dialect", ALL, ids=lambda d: d.name)
 
 CALL, RESULT, NATIVE, TEXT = BlockKind.CALL, BlockKind.RESULT, BlockKind.NATIVE, BlockKind.TEXT
 
@@ -44,20 +44,23 @@ PARTS: list[tuple[Json, list[Block]]] = [
     (result("a", None, is_error=True), [Block(RESULT, call_id="a", is_error=True)]),
     ({"type": "image", "source": source("AA")}, [Block(BlockKind.IMAGE)]),
     ({"type": "document", "source": source("AA")}, [Block(BlockKind.DOCUMENT)]),
-    ({"type": "search_result", "content": [text("a")]}, [Block(BlockKind.OTHER)]),
+    (
+        {"type": "search_result", "title": "T", "source": "s.md", "content": [text("a")]},
+        [Block(BlockKind.DOCUMENT, "T\ns.md\na")],
+    ),
     ({"type": {"odd": []}}, [Block(BlockKind.OTHER)]),
     *(
-        ({"type": kind, "id": "a", "tool_use_id": "a", "content": "words"}, [Block(NATIVE)])
-        for kind in [
-            "server_tool_use",
-            "web_search_tool_result",
-            "web_fetch_tool_result",
-            "bash_code_execution_tool_result",
-            "mcp_tool_use",
-            "mcp_tool_result",
-            "container_upload",
-            "compaction",
-            "fallback",
+        ({"type": kind, "id": "a", "tool_use_id": "a", "content": "words"}, [Block(NATIVE, words)])
+        for kind, words in [
+            ("server_tool_use", ""),
+            ("web_search_tool_result", "words"),
+            ("web_fetch_tool_result", "words"),
+            ("bash_code_execution_tool_result", "words"),
+            ("mcp_tool_use", ""),
+            ("mcp_tool_result", "words"),
+            ("container_upload", ""),
+            ("compaction", "words"),
+            ("fallback", ""),
         ]
     ),
 ]
@@ -147,16 +150,21 @@ def test_arguments_are_read_as_far_as_they_are_json(arguments: Any, words: str, 
 def test_no_method_raises_on_an_object_with_a_role(dialect: Dialect, message: Json) -> None:
     """Transcripts may hold anything."""
     dialect.canonical(message)
+    dialect.role(message)
+    dialect.ties(message)
+    dialect.knows(message)
+    dialect.words(message)
     dialect.is_system(message)
     dialect.blocks(message)
     dialect.only_results(message)
     dialect.weight(message).text.encode()
     dialect.text(message)
     dialect.map_results(message, str.upper)
+    dialect.replace_results(message, {"a": "b"})
     dialect.violations([message, message])
 
 
-@pytest.mark.parametrize("dialect", BOTH, ids=lambda d: d.name)
+@pytest.mark.parametrize("dialect", ALL, ids=lambda d: d.name)
 def test_the_deepest_allowed_nesting_is_read(dialect: Dialect) -> None:
     """Blocks inside blocks, as deep as plain values may go, exhaust no stack."""
     block: Json = {"type": "image", "source": source("AAAA")}
@@ -187,6 +195,8 @@ def test_the_canonical_form_reads_like_the_message(dialect: Dialect, message: Js
     assert dialect.results(form) == dialect.results(message)
     assert dialect.only_results(form) == dialect.only_results(message)
     assert dialect.text(form) == dialect.text(message)
+    assert dialect.role(form) == dialect.role(message)
+    assert dialect.ties(form) == dialect.ties(message)
     assert dialect.violations([form]) == dialect.violations([message])
 
 

@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 from ebbtide_core.dialects.base import Dialect
 from ebbtide_core.jsonio import canonical_bytes
 from tests.dialects.examples import (
+    ALL,
     ANTHROPIC,
     ANY_TEXT,
     BLOCKS,
-    BOTH,
     JSON,
     MARK,
     OPENAI,
+    RESPONSES,
     WILD,
     Json,
     answers,
@@ -31,7 +32,7 @@ from tests.dialects.examples import (
     user,
 )
 
-dialects = pytest.mark.parametrize("dialect", BOTH, ids=lambda d: d.name)
+dialects = pytest.mark.parametrize("dialect", ALL, ids=lambda d: d.name)
 
 
 def form(dialect: Dialect, message: Json) -> bytes:
@@ -60,7 +61,10 @@ def test_the_message_is_left_as_it_was(dialect: Dialect, message: Json) -> None:
 def test_a_string_content_equals_one_text_block(dialect: Dialect, words: str, role: str) -> None:
     """A host may send a message's words either way without changing the lineage."""
     as_string = {"role": role, "content": words}
-    as_block = {"role": role, "content": [text(words)]}
+    kind = "text"
+    if dialect is RESPONSES:
+        kind = "output_text" if role == "assistant" else "input_text"
+    as_block = {"role": role, "content": [{"type": kind, "text": words}]}
     assert form(dialect, as_string) == form(dialect, as_block)
 
 

@@ -35,7 +35,7 @@ def test_the_dialect_of_a_model(model: str, expected: str) -> None:
     assert for_model(model).name == expected
 
 
-@pytest.mark.parametrize("name", ["anthropic", "openai"])
+@pytest.mark.parametrize("name", ["anthropic", "openai", "openai_responses"])
 def test_a_dialect_is_found_by_its_name(name: str) -> None:
     """A manifest names its dialect."""
     assert by_name(name).name == name
@@ -43,5 +43,5 @@ def test_a_dialect_is_found_by_its_name(name: str) -> None:
 
 def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
     """The error says what may be written instead."""
-    with pytest.raises(InputError, match="'gemini'; known are anthropic, openai"):
+    with pytest.raises(InputError, match="'gemini'; known are anthropic, openai, openai_responses"):
         by_name("gemini")

@@ -13,12 +13,12 @@ from ebbtide_core.dialects.light import beyond_canonical
 from ebbtide_core.jsonio import plain
 from ebbtide_core.lineage.canonical import canonical
 from tests.core.say import answers, asks, assistant, call, image, marked, result, text, user
-from tests.strategies.messages import Format, buffers
+from tests.strategies.messages import FORMATS, Format, buffers
 
 CACHE = {"cache_control": {"type": "ephemeral"}}
 
 
-@pytest.mark.parametrize("fmt", ["anthropic", "openai"])
+@pytest.mark.parametrize("fmt", FORMATS)
 @given(data=st.data())
 def test_a_light_message_never_weighs_more_than_is_told(fmt: Format, data: st.DataObject) -> None:
     """Its weight's text is no longer than its canonical form and what comes beyond, and nothing in it costs a

@@ -120,6 +120,10 @@ BROKEN_ANTHROPIC: dict[str, tuple[list[Json], list[tuple[str, int]]]] = {
     ),
     "developer": ([DEVELOPER, user("a")], [("unknown-role", 0)]),
     "tool role": ([user("a"), {"role": "tool", "content": "b"}], [("unknown-role", 1)]),
+    "result of a server tool alone": (
+        [user("go"), assistant({"type": "web_search_tool_result", "tool_use_id": "s", "content": []})],
+        [("result-without-use", 1)],
+    ),
 }
 
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from ebbtide_core.dialects.base import Dialect
 from ebbtide_core.policy import DOCUMENT_TOKENS, IMAGE_TOKENS
 from tests.dialects.examples import (
+    ALL,
     ANTHROPIC,
-    BOTH,
     OPENAI,
     WILD,
     Json,
@@ -205,7 +205,7 @@ def test_a_document_costs_each_page_that_can_be_seen(data: str, pages: int) -> N
     assert OPENAI.weight(openai).fixed == pages * DOCUMENT_TOKENS
 
 
-@pytest.mark.parametrize("dialect", BOTH, ids=lambda d: d.name)
+@pytest.mark.parametrize("dialect", ALL, ids=lambda d: d.name)
 @given(message=WILD)
 def test_marks_weigh_nothing_and_the_message_stays(dialect: Dialect, message: Json) -> None:
     """The host's own marks are not sent; weighing leaves the message as it was."""
@@ -218,7 +218,7 @@ def test_marks_weigh_nothing_and_the_message_stays(dialect: Dialect, message: Js
 
 def test_lone_surrogates_are_counted_as_the_replacement_character() -> None:
     """A tokenizer gets text that it can encode."""
-    for dialect in BOTH:
+    for dialect in ALL:
         assert "a\ufffdb" in dialect.weight(user("a\ud83db")).text
 
 

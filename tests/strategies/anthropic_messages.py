@@ -154,12 +154,23 @@ def _orphan(draw: st.DrawFn) -> Messages:
     return [_role("user", [_result(draw, draw(ids))])]
 
 
+@st.composite
+def _paused(draw: st.DrawFn) -> Messages:
+    """A tool of the provider's whose result comes in a later message: the turn was paused, or the host had to
+    answer a call of its own first."""
+    use, found = draw(st.integers(0, 3).map(_server_tool))
+    between = draw(st.lists(ids, max_size=1))
+    calls = [{**draw(_call_body), "id": name} for name in between]
+    results = [_role("user", [_result(draw, name)]) for name in between]
+    return [_role("assistant", [use, *calls]), *results, _role("assistant", [found, draw(_text)])]
+
+
 _opening = st.lists(_user, min_size=1, max_size=2)
 _empty = st.sampled_from(["", [], None]).map(lambda content: [_role("assistant", content)])
 
 SHAPE: Final = Shape(
     opening=_opening,
-    exchange=st.one_of(_opening, st.lists(_reply, min_size=1, max_size=2), _round(), _round()),
+    exchange=st.one_of(_opening, st.lists(_reply, min_size=1, max_size=2), _round(), _round(), _paused()),
     ending=st.one_of(_open(), _empty),
     malformed=st.one_of(_abandoned(), _orphan(), _answered_twice()),
 )

@@ -1,4 +1,4 @@
-"""Random conversations of both formats, plain dicts built exchange by exchange, and random edits of them."""
+"""Random conversations of each format, plain dicts built exchange by exchange, and random edits of them."""
 
 from __future__ import annotations
 
@@ -11,17 +11,22 @@ from typing import Any, Final, Literal
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from tests.strategies import anthropic_messages, openai_messages
+from tests.strategies import anthropic_messages, openai_messages, responses_items
 from tests.strategies.content import Json, Messages, Shape, texts
 
-Format = Literal["anthropic", "openai"]
+Format = Literal["anthropic", "openai", "openai_responses"]
 
 MARK: Final = "ebbtide"
 SYSTEM_ROLES: Final = frozenset({"system", "developer"})
-_SHAPES: Final[dict[Format, Shape]] = {"anthropic": anthropic_messages.SHAPE, "openai": openai_messages.SHAPE}
+FORMATS: Final[tuple[Format, ...]] = ("anthropic", "openai", "openai_responses")
+_SHAPES: Final[dict[Format, Shape]] = {
+    "anthropic": anthropic_messages.SHAPE,
+    "openai": openai_messages.SHAPE,
+    "openai_responses": responses_items.SHAPE,
+}
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
 
-formats: st.SearchStrategy[Format] = st.sampled_from(["anthropic", "openai"])
+formats: st.SearchStrategy[Format] = st.sampled_from(FORMATS)
 
 
 def exchange(fmt: Format) -> st.SearchStrategy[Messages]:
@@ -67,7 +72,7 @@ _pins = st.none() | st.integers(0, 3)
 def _marked(draw: st.DrawFn, messages: Messages) -> Messages:
     """Return the exchange, sometimes with a mark. System messages never carry one."""
     name = draw(_names)
-    if name is None or messages[0]["role"] in SYSTEM_ROLES:
+    if name is None or messages[0].get("role") in SYSTEM_ROLES:
         return messages
     only = draw(_pins) if name == "pinned" else None
     return [{**m, MARK: {name: True}} if only in (None, i) else m for i, m in enumerate(messages)]
@@ -78,7 +83,7 @@ def lineage_indices(buffer: Messages) -> list[int]:
     return [
         i
         for i, message in enumerate(buffer)
-        if message["role"] not in SYSTEM_ROLES and not message.get(MARK, {}).get("ephemeral")
+        if message.get("role") not in SYSTEM_ROLES and not message.get(MARK, {}).get("ephemeral")
     ]
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from ebbtide_cli.replay.provider_rules import broken_rules
 from tests.strategies.content import Messages
 from tests.strategies.messages import (
+    FORMATS,
     MARK,
     Format,
     buffers,
@@ -28,7 +29,6 @@ Json = dict[str, Any]
 Feature = Callable[[Messages], bool]
 
 FAULTS = {"call_without_result", "result_without_call", "duplicate_result", "result_not_first"}
-BOTH: list[Format] = ["anthropic", "openai"]
 
 
 def samples(strategy: st.SearchStrategy[Messages], number: int = 300) -> list[Messages]:
@@ -64,7 +64,14 @@ def call_lists(buffer: Messages) -> list[list[str]]:
     """Return the ids that each message calls, messages without calls left out."""
     of_blocks = [[b["id"] for m, b in blocks([m]) if b["type"] == "tool_use"] for m in buffer]
     of_keys = [[c["id"] for c in m.get("tool_calls", [])] for m in buffer]
-    return [ids for ids in (*of_blocks, *of_keys) if ids]
+    run: list[str] = []
+    of_items = [run]
+    for item in buffer:
+        if item.get("type", "").endswith("_call") and "call_id" in item:
+            run.append(item["call_id"])
+        else:
+            of_items.append(run := [])
+    return [ids for ids in (*of_blocks, *of_keys, *of_items) if ids]
 
 
 def has_block(kind: str, parent: str = "") -> Feature:
@@ -72,6 +79,10 @@ def has_block(kind: str, parent: str = "") -> Feature:
         b["type"] == kind and (not parent or parent in (outer.get("type"), outer.get("role")))
         for outer, b in blocks(buffer)
     )
+
+
+def has_item(kind: str) -> Feature:
+    return has_message(lambda message: message.get("type") == kind)
 
 
 def has_message(test: Callable[[Json], bool]) -> Feature:
@@ -88,7 +99,7 @@ def repeated_id(buffer: Messages) -> bool:
 
 
 def run_of(role: str) -> Feature:
-    return lambda buffer: any(a["role"] == b["role"] == role for a, b in pairwise(buffer))
+    return lambda buffer: any(a.get("role") == b.get("role") == role for a, b in pairwise(buffer))
 
 
 def says(words: str) -> Feature:
@@ -100,14 +111,20 @@ def open_call(buffer: Messages) -> bool:
     spoken: list[tuple[Format, Json]] = [
         ("anthropic", {"role": "user", "content": "x"}),
         ("openai", {"role": "user", "content": "x"}),
+        ("openai_responses", {"role": "user", "content": "x"}),
     ]
     return any("call_without_result" in dict(broken_rules(fmt, [*buffer, more])) for fmt, more in spoken)
 
 
 def instruction_inside(buffer: Messages) -> bool:
-    roles = [message["role"] in ("system", "developer") for message in buffer]
+    roles = [message.get("role") in ("system", "developer") for message in buffer]
     return any(roles[i] and not all(roles[:i]) for i in range(len(roles)))
 
+
+EMPTY: dict[str, Feature] = {
+    "null content": has_message(lambda m: "content" in m and m["content"] is None),
+    "empty content": has_message(lambda m: m.get("content") == ""),
+}
 
 COMMON: dict[str, Feature] = {
     "no message at all": lambda buffer: not buffer,
@@ -116,8 +133,6 @@ COMMON: dict[str, Feature] = {
     "open calls": open_call,
     "string content": has_message(lambda m: isinstance(m.get("content"), str)),
     "block content": has_message(lambda m: isinstance(m.get("content"), list)),
-    "null content": has_message(lambda m: "content" in m and m["content"] is None),
-    "empty content": has_message(lambda m: m.get("content") == ""),
     "an unknown block": has_block("later_invention"),
     "a run of user messages": run_of("user"),
     "a run of assistant messages": run_of("assistant"),
@@ -134,9 +149,17 @@ COMMON: dict[str, Feature] = {
 FEATURES: dict[Format, dict[str, Feature]] = {
     "anthropic": {
         **COMMON,
+        **EMPTY,
         "thinking with a signature": lambda b: any("signature" in x for _, x in blocks(b)),
         "redacted thinking": has_block("redacted_thinking"),
         "a server tool": has_block("server_tool_use"),
+        "a server tool's result in a later message": has_message(
+            lambda m: (
+                isinstance(m["content"], list)
+                and bool(m["content"])
+                and m["content"][0]["type"] == "web_search_tool_result"
+            )
+        ),
         "an image in a message": has_block("image", "user"),
         "an image in a result": has_block("image", "tool_result"),
         "a document in a message": has_block("document", "user"),
@@ -156,6 +179,7 @@ FEATURES: dict[Format, dict[str, Feature]] = {
     },
     "openai": {
         **COMMON,
+        **EMPTY,
         "assistant first": lambda b: bool(b) and b[0]["role"] == "assistant",
         "a system or developer message inside": instruction_inside,
         "an image in a message": has_block("image_url", "user"),
@@ -167,10 +191,31 @@ FEATURES: dict[Format, dict[str, Feature]] = {
         ),
         "a refusal": has_message(lambda m: "refusal" in m),
     },
+    "openai_responses": {
+        **COMMON,
+        "reasoning": has_item("reasoning"),
+        "reasoning with a null key": has_message(
+            lambda m: m.get("type") == "reasoning" and None in m.values()
+        ),
+        "reasoning between calls": lambda b: any(
+            [m.get("type") for m in b[i : i + 3]] == ["function_call", "reasoning", "function_call"]
+            for i in range(len(b))
+        ),
+        "a compaction": has_item("compaction"),
+        "a search of the provider": has_item("web_search_call"),
+        "a custom call": has_item("custom_tool_call"),
+        "a shell's output": has_item("shell_call_output"),
+        "a system or developer message inside": instruction_inside,
+        "an image in a message": has_block("input_image", "user"),
+        "a document in a message": has_block("input_file", "user"),
+        "an empty output": has_message(lambda m: m.get("output") == ""),
+        "a cache mark": lambda b: any("prompt_cache_breakpoint" in x for _, x in blocks(b)),
+        "a refusal": has_block("refusal", "assistant"),
+    },
 }
 
 
-@pytest.mark.parametrize("fmt", BOTH)
+@pytest.mark.parametrize("fmt", FORMATS)
 def test_every_feature_occurs_in_300_samples(fmt: Format) -> None:
     """What the laws must hold for is really among the conversations they are tried on."""
     found = samples(buffers(fmt))
@@ -191,7 +236,7 @@ def test_malformed_conversations_break_only_declared_rules(data: st.DataObject, 
     assert rules <= FAULTS
 
 
-@pytest.mark.parametrize("fmt", BOTH)
+@pytest.mark.parametrize("fmt", FORMATS)
 def test_each_kind_of_fault_occurs(fmt: Format) -> None:
     """Calls without result, results without call and second answers all come up."""
     found = {

@@ -104,6 +104,47 @@ MESSAGES: Final[dict[str, tuple[str, Json]]] = {
             ],
         },
     ),
+    "an item's string": ("openai_responses", {"role": "user", "content": "hi"}),
+    "a message item's type": (
+        "openai_responses",
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "hi"}]},
+    ),
+    "a cache mark on an item's part": (
+        "openai_responses",
+        {
+            "role": "user",
+            "content": [
+                {"type": "input_text", "text": "hi", "prompt_cache_breakpoint": {"mode": "explicit"}}
+            ],
+        },
+    ),
+    "a function's call": (
+        "openai_responses",
+        {"type": "function_call", "call_id": "c1", "name": "f", "arguments": '{"a": null}', "status": None},
+    ),
+    "a function's output": (
+        "openai_responses",
+        {"type": "function_call_output", "call_id": "c1", "output": "ok"},
+    ),
+    "a shell's action": (
+        "openai_responses",
+        {"type": "shell_call", "call_id": "c1", "action": {"commands": ["ls"], "timeout_ms": None}},
+    ),
+    "reasoning is kept to the letter": (
+        "openai_responses",
+        {
+            "type": "reasoning",
+            "id": "rs_1",
+            "summary": [{"type": "summary_text", "text": " hm\n"}],
+            "encrypted_content": "gAAA",
+            "content": None,
+        },
+    ),
+    "a compaction item": (
+        "openai_responses",
+        {"type": "compaction", "encrypted_content": "gAAA", "id": None},
+    ),
+    "an item of later": ("openai_responses", {"type": "later", "x": [1, 2.5], "y": {"z": None}}),
 }
 """Each by what it shows; the format, and the message."""
 
@@ -111,6 +152,15 @@ _TALK: Final[list[Json]] = [
     {"role": "user", "content": "go"},
     {"role": "assistant", "content": "on it"},
     {"role": "user", "content": "and?"},
+]
+
+
+_ITEMS: Final[list[Json]] = [
+    {"role": "user", "content": "go"},
+    {"type": "reasoning", "id": "rs_1", "summary": []},
+    {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"},
+    {"type": "function_call_output", "call_id": "c1", "output": "ok"},
+    {"type": "additional_tools", "role": "developer", "tools": []},
 ]
 
 
@@ -148,6 +198,8 @@ BUFFERS: Final[dict[str, tuple[str, list[Json]]]] = {
     "a summary sets the base": ("anthropic", [_summary(), *_TALK]),
     "carried messages are passed over": ("anthropic", _carried_talk()),
     "a summary elsewhere is a message": ("openai", [_TALK[0], _summary()]),
+    "items have no role": ("openai_responses", _ITEMS),
+    "a summary before items": ("openai_responses", [_summary(), *_ITEMS]),
 }
 """Each by what it shows; the format, and the messages."""
 

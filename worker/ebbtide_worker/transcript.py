@@ -10,13 +10,15 @@ from ebbtide_core.dialects.base import Block, BlockKind
 from ebbtide_core.jsonio import well_formed
 from ebbtide_core.summary.source import SourceMessage
 
-_TAG: Final = re.compile(r"<(?=/?(?:message|call|result)\b)", re.IGNORECASE)
+_TAG: Final = re.compile(r"<(?=/?(?:message|call|result|document|native)\b)", re.IGNORECASE)
 _UNSAFE: Final = re.compile(r"[^\w.:/-]")
 _MAX_NAME: Final = 64
 
 
 def transcript(messages: Iterable[SourceMessage]) -> str:
     """Return the messages with their lineage indices, calls and results marked, thinking left out.
+
+    What can be read of documents and of the provider's own doing is marked too; what can't be read is named.
 
     A backslash goes into whatever in a message looks like one of the marks.
     """
@@ -40,6 +42,9 @@ def _block(block: Block) -> str:
             return f'<call tool="{_name(block.name)}">{text}</call>'
         case BlockKind.RESULT:
             return f"<result{' error' if block.is_error else ''}>\n{text}\n</result>"
+        case BlockKind.DOCUMENT | BlockKind.NATIVE if text:
+            tool = f' tool="{_name(block.name)}"' if block.name else ""
+            return f"<{block.kind.value}{tool}>\n{text}\n</{block.kind.value}>"
         case _:
             return f"({block.kind.value})"
 

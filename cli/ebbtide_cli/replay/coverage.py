@@ -10,6 +10,7 @@ from ebbtide_cli.replay.drive import Step
 from ebbtide_core.contract.record import SummaryRecord
 
 _OUTSIDE_ROLES: Final = frozenset({"system", "developer"})
+_OUTSIDE_TYPE: Final = "configuration_update"
 
 
 class CoverageCheck:
@@ -42,7 +43,8 @@ def _lineage_indices(messages: Sequence[dict[str, Any]]) -> list[int]:
     for message in messages:
         marks = message.get("ebbtide")
         ephemeral = isinstance(marks, dict) and bool(marks.get("ephemeral"))
-        if message["role"] in _OUTSIDE_ROLES or ephemeral:
+        outside = message.get("role") in _OUTSIDE_ROLES or message.get("type") == _OUTSIDE_TYPE
+        if outside or ephemeral:
             found.append(-1)
         else:
             found.append(count)

@@ -1,12 +1,14 @@
-"""What the two providers reject, written down a second time so that the dialects' own checks can be wrong.
+"""What the providers reject, written down a second time so that the dialects' own checks can be wrong.
 
-Nothing here imports the project. Messages are the provider's own JSON. Sources: the Messages API and Chat
-Completions references, and the errors that both return for such requests.
+Nothing here, nor in `responses_rules` for OpenAI's second format, imports the rest of the project. Messages
+are the provider's own JSON. Sources: the Messages API and Chat Completions references, and the errors that
+both return for such requests.
 
 Rules of both: `not_a_message`, `unknown_role`, `empty_content`, `result_without_call`, `call_without_result`,
 `duplicate_call`, `duplicate_result`, `call_outside_assistant`.
 Messages only: `first_role`, `system_placement`, `blank_text`, `result_outside_user`, `result_not_first`,
-`thinking_outside_assistant`, `thinking_last`, `compaction_misplaced`, `compaction_repeated`.
+`thinking_outside_assistant`, `thinking_last`, `compaction_misplaced`, `compaction_repeated`,
+`provider_result_alone`.
 Chat only: `empty_assistant`, `empty_tool_calls`.
 Of a sent view against the raw history only: `mark_sent`, `signed_block_changed`.
 """
@@ -20,7 +22,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-Format = Literal["anthropic", "openai"]
+from ebbtide_cli.replay.responses_rules import MARK, broken_items, reasoning_dropped
+
+Format = Literal["anthropic", "openai", "openai_responses"]
 Broken = tuple[str, int]
 """A rule's name and the index of the message that breaks it."""
 
@@ -28,8 +32,7 @@ Json = dict[str, Any]
 Numbered = Sequence[tuple[int, Json]]
 
 THINKING: Final = frozenset({"thinking", "redacted_thinking"})
-SIGNED: Final = THINKING | {"compaction"}
-MARK: Final = "ebbtide"
+SIGNED: Final = THINKING | {"compaction", "reasoning"}
 _ROLES: Final = {
     "anthropic": frozenset({"user", "assistant", "system"}),
     "openai": frozenset({"system", "developer", "user", "assistant", "tool", "function"}),
@@ -43,6 +46,8 @@ def broken_rules(fmt: Format, messages: Sequence[Any]) -> list[Broken]:
     A rule that is broken twice is listed twice. Runs of one role are valid, and count as one turn. Calls that
     nothing follows yet are valid. Never raises, whatever the list holds.
     """
+    if fmt == "openai_responses":
+        return sorted(broken_items(messages), key=lambda broken: broken[1])
     known: list[tuple[int, Json]] = []
     found: list[Broken] = []
     for index, message in enumerate(messages):
@@ -60,8 +65,9 @@ def new_violations(fmt: Format, raw: Sequence[Any], sent: Sequence[Any]) -> list
     """Return what is broken in the sent view and not by the raw history of the same turn.
 
     A rule counts when the view breaks it more often than the raw history does; then all its places in the
-    view are listed. The view must also hold no mark of ours, and each signed block (thinking, compaction) of
-    it must be one of the raw history, unchanged.
+    view are listed. The view must also hold no mark of ours, each signed block (thinking, reasoning,
+    compaction) of it must be one of the raw history, unchanged, and no item may have lost the reasoning of
+    its answer.
     """
     before = Counter(rule for rule, _ in broken_rules(fmt, raw))
     broken = broken_rules(fmt, sent)
@@ -70,13 +76,17 @@ def new_violations(fmt: Format, raw: Sequence[Any], sent: Sequence[Any]) -> list
     found.extend(("mark_sent", i) for i, m in enumerate(sent) if isinstance(m, dict) and MARK in m)
     original = {text for _, text in _signed(raw)}
     found.extend(("signed_block_changed", i) for i, text in _signed(sent) if text not in original)
+    if fmt == "openai_responses":
+        found.extend(reasoning_dropped(raw, sent))
     return sorted(found, key=lambda place: place[1])
 
 
 def _signed(messages: Sequence[Any]) -> Iterator[tuple[int, str]]:
     """Yield each signed block as text; lone surrogates are replaced in views, so they count as replaced."""
     for index, message in enumerate(messages):
-        for block in _blocks(message) if isinstance(message, dict) else ():
+        if not isinstance(message, dict):
+            continue
+        for block in ({k: v for k, v in message.items() if k != MARK}, *_blocks(message)):
             if _kind(block) in SIGNED:
                 text = json.dumps(block, sort_keys=True, ensure_ascii=False, default=repr)
                 yield index, _SURROGATES.sub("\ufffd", text)
@@ -137,6 +147,7 @@ def _anthropic(messages: Numbered) -> Iterator[Broken]:
     yield from _contents(messages)
     yield from _outside(messages)
     yield from _compactions(messages)
+    yield from _provider_results(messages)
     for turn in turns:
         if turn.role == "assistant":
             yield from _repeated("duplicate_call", _ids(turn.of_type("tool_use"), "id"))
@@ -203,6 +214,19 @@ def _compactions(messages: Numbered) -> Iterator[Broken]:
     if found and not found[0][1]:
         yield "compaction_misplaced", found[0][0]
     yield from (("compaction_repeated", index) for index, _ in found[1:])
+
+
+def _provider_results(messages: Numbered) -> Iterator[Broken]:
+    """What a tool of the provider's gave stands behind its use, be it in an earlier message."""
+    used: set[str] = set()
+    for index, message in messages:
+        for block in _blocks(message):
+            if _kind(block) in ("server_tool_use", "mcp_tool_use"):
+                used.update(name for _, name in _ids([(index, block)], "id"))
+            elif _kind(block).endswith("_tool_result"):
+                name = _ids([(index, block)], "tool_use_id")[0][1]
+                if name and name not in used:
+                    yield "provider_result_alone", index
 
 
 def _answers(before: _Turn, turn: _Turn) -> Iterator[Broken]:

@@ -3,7 +3,7 @@
 | file                                    | read as                                            |
 | --------------------------------------- | -------------------------------------------------- |
 | JSON lines of `{"messages": […], …}`    | a transcript a line                                |
-| a JSON array of messages, or one object | one transcript                                     |
+| a JSON array of messages, or one object | one transcript; messages may be Responses items    |
 | Claude Code session log                 | one transcript: its user and assistant events      |
 
 Each plain or gzip. `id`, `format`, `system` and `tools` beside `messages` are taken when given.
@@ -20,6 +20,7 @@ from typing import Any, Final
 from ebbtide_cli.replay.claude_code import Log, carries_message, is_event
 from ebbtide_cli.replay.source import SourceFault, lines
 from ebbtide_cli.replay.transcript import (
+    FORMATS,
     Fault,
     Problem,
     Transcript,
@@ -164,7 +165,7 @@ class _Reader:
                 id=usable_id(value.get("id"), f"{self.stem}:{number}"),
                 file=str(self.path),
                 line=number,
-                format=named if named in ("anthropic", "openai") else guess_format(messages),
+                format=named if named in FORMATS else guess_format(messages),
                 system=value.get("system"),
                 tools=value.get("tools"),
                 messages=tuple(messages),

@@ -11,8 +11,10 @@ from ebbtide_core.dialects.payloads import pdf_pages
 from ebbtide_core.jsonio import compact
 from ebbtide_core.policy import DOCUMENT_TOKENS, IMAGE_TOKENS
 
-_PAYLOAD_KEYS: Final = frozenset({"data", "url", "file_data"})
-_IMAGES: Final = frozenset({"image", "image_url", "input_image"})
+_PAYLOAD_KEYS: Final = frozenset({"data", "url", "file_data", "image_url", "result"})
+_IMAGES: Final = frozenset(
+    {"image", "image_url", "input_image", "computer_screenshot", "image_generation_call"}
+)
 _DOCUMENTS: Final = frozenset({"document", "file", "input_file", "input_audio", "audio"})
 _SOURCES: Final = frozenset({"base64", "url", "file_id"})
 """Where payloads stand, the blocks that hold them, and the types that say only how a payload is given."""

@@ -6,11 +6,12 @@ for the host, carried through as it is, and what is encrypted in it counts as te
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from ebbtide_core.dialects.anthropic_native import is_native, native_block, ties
 from ebbtide_core.dialects.anthropic_rules import violations
-from ebbtide_core.dialects.base import Block, BlockKind, PlainMessage, Violation, Weight
+from ebbtide_core.dialects.base import NO_TIES, Block, BlockKind, PlainMessage, Ties, Violation, Weight
 from ebbtide_core.dialects.parts import (
     SYSTEM_ROLES,
     arguments_of,
@@ -25,22 +26,10 @@ from ebbtide_core.dialects.parts import (
     unmarked,
 )
 from ebbtide_core.dialects.payloads import weigh
+from ebbtide_core.dialects.readable import readable
 
-_NATIVE: Final = frozenset(
-    {
-        "server_tool_use",
-        "mcp_tool_use",
-        "mcp_tool_listing",
-        "container_upload",
-        "compaction",
-        "fallback",
-        "tool_addition",
-        "tool_removal",
-    }
-)
-_NATIVE_RESULT: Final = "_tool_result"
 _TYPED: Final = frozenset(
-    {"text", "thinking", "redacted_thinking", "tool_use", "tool_result", "image", "document"}
+    {"text", "thinking", "redacted_thinking", "tool_use", "tool_result", "image", "document", "search_result"}
 )
 _NESTED: Final = ("content", "source", "citations")
 _STRING_IS_TEXT: Final = frozenset({"tool_result", "content"})
@@ -50,6 +39,10 @@ class AnthropicMessages:
     """The dialect of Anthropic's Messages API."""
 
     name: str = "anthropic"
+
+    def role(self, message: PlainMessage) -> str:
+        """Return the message's own role."""
+        return string(message, "role")
 
     def canonical(self, message: PlainMessage) -> PlainMessage:
         """Return the form that is hashed and uploaded; parts that need no change are shared with the message.
@@ -83,6 +76,12 @@ class AnthropicMessages:
         content = blocks_of(message.get("content"))
         return bool(content) and all(type_of(block) == "tool_result" for block in content)
 
+    def ties(self, message: PlainMessage) -> Ties:
+        """Return the provider's tool uses that lack their result in the message, or their beginning, and its
+        compaction."""
+        content = message.get("content")
+        return ties(content) if isinstance(content, list) else NO_TIES
+
     def words(self, message: PlainMessage) -> int:
         """Return the number of characters of the text blocks."""
         return sum(map(len, texts_of(message.get("content"))))
@@ -109,6 +108,13 @@ class AnthropicMessages:
         if not isinstance(content, list):
             return dict(message)
         return {**message, "content": [_mapped(block, change) for block in content]}
+
+    def replace_results(self, message: PlainMessage, texts: Mapping[str, str]) -> PlainMessage:
+        """Return a copy in which each tool_result whose id is a key has that text as its content."""
+        content = message.get("content")
+        if not isinstance(content, list):
+            return dict(message)
+        return {**message, "content": [_replaced(block, texts) for block in content]}
 
     def violations(self, messages: Sequence[PlainMessage]) -> list[Violation]:
         """Return the rules of `anthropic_rules` that a request with these messages breaks."""
@@ -148,16 +154,16 @@ def _block(block: PlainMessage) -> Block:
             return _result(block)
         case "image":
             return Block(BlockKind.IMAGE)
-        case "document":
-            return Block(BlockKind.DOCUMENT)
-        case kind if kind in _NATIVE or kind.endswith(_NATIVE_RESULT):
-            return Block(BlockKind.NATIVE)
+        case "document" | "search_result":
+            return Block(BlockKind.DOCUMENT, readable(block))
+        case kind if is_native(kind):
+            return native_block(block)
         case _:
             return Block(BlockKind.OTHER)
 
 
 def _known(kind: str) -> bool:
-    return kind in _TYPED or kind in _NATIVE or kind.endswith(_NATIVE_RESULT)
+    return kind in _TYPED or is_native(kind)
 
 
 def _call(block: PlainMessage) -> Block:
@@ -168,7 +174,7 @@ def _call(block: PlainMessage) -> Block:
 def _result(block: PlainMessage) -> Block:
     return Block(
         BlockKind.RESULT,
-        text="\n".join(texts_of(block.get("content"))),
+        text=readable(block.get("content")),
         call_id=string(block, "tool_use_id"),
         is_error=block.get("is_error") is True,
     )
@@ -186,3 +192,10 @@ def _mapped(block: Any, change: Callable[[str], str]) -> Any:
     if not isinstance(block, dict) or type_of(block) != "tool_result" or "content" not in block:
         return block
     return {**block, "content": change_texts(block["content"], change)}
+
+
+def _replaced(block: Any, texts: Mapping[str, str]) -> Any:
+    if not isinstance(block, dict) or type_of(block) != "tool_result":
+        return block
+    text = texts.get(string(block, "tool_use_id"))
+    return block if text is None else {**block, "content": text}

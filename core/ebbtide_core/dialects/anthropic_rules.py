@@ -12,6 +12,7 @@ begin nor end one, and only their role is looked at.
 | result-without-call  | a tool_result answers no tool_use of the turn before                        |
 | duplicate-result     | one turn holds two tool_result blocks for one id                            |
 | result-after-content | a tool_result stands behind other content of its turn                       |
+| result-without-use   | a result of the provider's has no use of its own tool before it             |
 | empty-text           | a text block holds nothing but white space (a last assistant message may)   |
 | empty-content        | a message has no blocks (a last assistant message may)                      |
 | compaction-not-first | a compaction block is not the very first block                              |
@@ -25,6 +26,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
+from ebbtide_core.dialects.anthropic_native import uses
 from ebbtide_core.dialects.base import PlainMessage, Violation
 from ebbtide_core.dialects.parts import SYSTEM_ROLES, blocks_of, string, type_of
 
@@ -62,6 +64,7 @@ def violations(messages: Sequence[PlainMessage]) -> list[Violation]:
         *_first(spoken, turns),
         *_empty(spoken),
         *_compactions(turns),
+        *_provider_results(turns),
         *(broken for before, turn in pairwise([_Turn(""), *turns]) for broken in _pairing(before, turn)),
     ]
     return sorted(found, key=lambda broken: broken.index)
@@ -115,6 +118,15 @@ def _compactions(turns: Sequence[_Turn]) -> Iterator[Violation]:
         if seen:
             yield Violation("compaction-twice", index, "only one compaction block may be sent")
         seen += 1
+
+
+def _provider_results(turns: Sequence[_Turn]) -> Iterator[Violation]:
+    used: set[str] = set()
+    for index, block in (place for turn in turns for place in turn.blocks):
+        begun, ended = uses(block)
+        used.update(begun)
+        if ended and used.isdisjoint(ended):
+            yield Violation("result-without-use", index, f"no use {ended[0][:_SHOWN]!r} stands before")
 
 
 def _pairing(before: _Turn, turn: _Turn) -> Iterator[Violation]:

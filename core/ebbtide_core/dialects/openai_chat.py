@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from ebbtide_core.dialects.base import Block, BlockKind, PlainMessage, Violation, Weight
+from ebbtide_core.dialects.base import NO_TIES, Block, BlockKind, PlainMessage, Ties, Violation, Weight
 from ebbtide_core.dialects.openai_chat_rules import violations
 from ebbtide_core.dialects.parts import (
     SYSTEM_ROLES,
@@ -36,6 +36,10 @@ class OpenAIChat:
     """The dialect of OpenAI's Chat Completions API and of what speaks it."""
 
     name: str = "openai"
+
+    def role(self, message: PlainMessage) -> str:
+        """Return the message's own role."""
+        return string(message, "role")
 
     def canonical(self, message: PlainMessage) -> PlainMessage:
         """Return the form that is hashed and uploaded; parts that need no change are shared with the message.
@@ -84,6 +88,10 @@ class OpenAIChat:
         """Say whether the message is a `tool` or `function` message."""
         return message["role"] in _RESULT_ROLES
 
+    def ties(self, message: PlainMessage) -> Ties:
+        """Return no ties: calls and results are all that binds messages here."""
+        return NO_TIES
+
     def words(self, message: PlainMessage) -> int:
         """Return the number of characters of the texts and refusals."""
         return sum(len(block.text) for block in self.blocks(message) if block.kind is BlockKind.TEXT)
@@ -113,6 +121,13 @@ class OpenAIChat:
         if message["role"] not in _RESULT_ROLES or "content" not in message:
             return dict(message)
         return {**message, "content": change_texts(message["content"], change)}
+
+    def replace_results(self, message: PlainMessage, texts: Mapping[str, str]) -> PlainMessage:
+        """Return a copy whose content is the text of the id that it answers, if that is a key."""
+        answered = _answered(message)
+        if answered is None or answered not in texts:
+            return dict(message)
+        return {**message, "content": texts[answered]}
 
     def violations(self, messages: Sequence[PlainMessage]) -> list[Violation]:
         """Return the rules of `openai_chat_rules` that a request with these messages breaks."""

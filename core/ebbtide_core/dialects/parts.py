@@ -1,4 +1,4 @@
-"""What both formats share: contents as blocks, optional keys and cache marks, texts, call arguments."""
+"""What formats share: contents as blocks, optional keys and cache marks, texts, call arguments."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def string(holder: Mapping[str, Any], key: str) -> str:
 
 
 def text_block(text: str) -> PlainMessage:
-    """Return the block that a bare string stands for, alike in both formats."""
+    """Return the block that a bare string stands for, in Messages and Chat."""
     return {"type": "text", "text": text}
 
 

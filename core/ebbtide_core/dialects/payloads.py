@@ -8,8 +8,12 @@
 | `document` (content)           | those of the blocks inside                | as the blocks inside      |
 | `file`                         | `DOCUMENT_TOKENS` a page, once if unknown | file_data past comma      |
 | `input_audio`, `audio`         | `DOCUMENT_TOKENS`                         | data                      |
+| `input_image`, screenshot      | `IMAGE_TOKENS`                            | data URL past comma       |
+| `input_file`                   | `DOCUMENT_TOKENS` a page, once if unknown | file_data past comma      |
+| `image_generation_call`        | `IMAGE_TOKENS`                            | result                    |
 
-An ordinary URL counts as text on top. Parts are found wherever a content may hold blocks, at any depth.
+An ordinary URL counts as text on top. Parts are found wherever a content may hold blocks, at any depth, and
+in the outputs of items.
 """
 
 from __future__ import annotations
@@ -34,6 +38,16 @@ _DATA_HEADER_WITHIN: Final = 200
 def weigh(message: PlainMessage) -> Weight:
     """Return the weight of a message: it is rebuilt only along the way to a payload."""
     light, fixed = _light_holder(unmarked(message))
+    return Weight(compact(light), fixed)
+
+
+def weigh_item(item: PlainMessage) -> Weight:
+    """Return the weight of an item of the Responses format, whose outputs hold parts as a content does."""
+    light, fixed = _light(unmarked(item))
+    for key in ("output", "outputs"):
+        inside, cost = _light_content(light.get(key))
+        if cost:
+            light, fixed = {**light, key: inside}, fixed + cost
     return Weight(compact(light), fixed)
 
 
@@ -76,6 +90,7 @@ def _light_content(content: Any) -> tuple[Any, int]:
 
 def _image(block: PlainMessage) -> tuple[PlainMessage, int]:
     block = {**block, "data": ""} if "data" in block else block
+    block = {**block, "url": _link(block["url"])} if isinstance(block.get("url"), str) else block
     return _emptied(block, "source"), IMAGE_TOKENS
 
 
@@ -106,12 +121,27 @@ def _audio(block: PlainMessage) -> tuple[PlainMessage, int]:
     return _emptied(block, "input_audio"), DOCUMENT_TOKENS
 
 
+def _input_file(block: PlainMessage) -> tuple[PlainMessage, int]:
+    data = string(block, "file_data")
+    header = _data_header(data)
+    light = {**block, "file_data": header} if data else block
+    return light, DOCUMENT_TOKENS * pdf_pages(data[len(header) :])
+
+
+def _generated(item: PlainMessage) -> tuple[PlainMessage, int]:
+    return ({**item, "result": ""}, IMAGE_TOKENS) if string(item, "result") else (item, 0)
+
+
 _READERS: Final[dict[str, Callable[[PlainMessage], tuple[PlainMessage, int]]]] = {
     "image": _image,
     "document": _document,
     "image_url": _image_url,
     "file": _file,
     "input_audio": _audio,
+    "input_image": _image_url,
+    "computer_screenshot": _image_url,
+    "input_file": _input_file,
+    "image_generation_call": _generated,
 }
 
 

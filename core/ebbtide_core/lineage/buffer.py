@@ -16,7 +16,7 @@ from operator import itemgetter
 from typing import Any
 
 from ebbtide_core.contract.record import Carried
-from ebbtide_core.dialects.base import Dialect, Message, PlainMessage
+from ebbtide_core.dialects.base import NO_TIES, Base, Dialect, Message, PlainMessage, Ties
 from ebbtide_core.dialects.light import beyond_canonical
 from ebbtide_core.errors import InputError, LimitError
 from ebbtide_core.jsonio import equal, plain, repaired
@@ -46,7 +46,8 @@ class Entry:
     `count` is the lineage count after it. `index` is its own lineage index (spoken and carried, else -1).
     `size` is the most bytes that its text has, `fixed` the tokens of its images and documents. `request` is
     the length in characters of what a user says in it (0: not a user's words). `repair`: it holds lone
-    surrogates. The message itself is at the same index of the buffer's `passed`.
+    surrogates. `ties`: what binds it to others beyond calls and results. The message itself is at the same
+    index of the buffer's `passed`.
     """
 
     kind: Kind
@@ -61,6 +62,17 @@ class Entry:
     count: int
     index: int
     repair: bool
+    ties: Ties = NO_TIES
+
+    @property
+    def part(self) -> bool:
+        """Is it one of several messages that an answer comes as?"""
+        return self.ties.part
+
+    @property
+    def is_base(self) -> bool:
+        """Does it hold the provider's own compaction, behind which nothing before it is read?"""
+        return self.ties.base is not Base.NONE
 
     @property
     def bound(self) -> int:
@@ -198,17 +210,19 @@ def _known(passed: tuple[Message, ...], earlier: Sequence[Buffer]) -> Buffer | N
     return nearest.first(count)
 
 
-def checked(message: Any, index: int) -> PlainMessage:
-    """Return the message as plain JSON. Raises InputError unless it is an object with a role."""
+def checked(message: Any, index: int, dialect: Dialect) -> PlainMessage:
+    """Return the message as plain JSON. Raises InputError unless it is an object that has a role or, in its
+    dialect, needs none."""
     try:
         value = plain(message)
     except InputError as error:
         raise error.at(index) from None
     if not isinstance(value, Mapping):
         raise InputError(f"a message is an object, not {type(message).__name__}", index=index)
-    if not isinstance(value.get("role"), str) or not value["role"]:
+    found = value if type(value) is dict else dict(value)
+    if not dialect.role(found):
         raise InputError("a message has a role", index=index, path="role")
-    return dict(value) if type(value) is not dict else value
+    return found
 
 
 class _Reader:
@@ -246,7 +260,7 @@ class _Reader:
         )
 
     def add(self, message: Message, index: int) -> None:
-        value = checked(message, index)
+        value = checked(message, index, self._dialect)
         try:
             marks = read_marks(value)
             form, repair = canonical_or_repaired(value, self._dialect)
@@ -285,7 +299,7 @@ class _Reader:
         return Kind.CARRIED if self._is_carried(name) else Kind.SPOKEN
 
     def _opens(self, value: PlainMessage) -> bool:
-        text = self._dialect.text(value) if value["role"] == "user" else None
+        text = self._dialect.text(value) if self._dialect.role(value) == "user" else None
         self._summary = recognise(text) if text is not None else None
         if self._summary is None:
             return False
@@ -322,6 +336,7 @@ class _Reader:
             fixed=fixed,
             count=count,
             repair=repair,
+            ties=self._dialect.ties(value),
             index=self._index if kind is Kind.CARRIED else count - 1 if kind is Kind.SPOKEN else -1,
         )
 
@@ -335,7 +350,7 @@ class _Reader:
         return len(weight.text.encode()), weight.fixed
 
     def _request(self, value: PlainMessage, kind: Kind, marks: Marks) -> int:
-        if value["role"] != "user" or kind not in (Kind.SPOKEN, Kind.CARRIED) or marks.internal:
+        if kind not in (Kind.SPOKEN, Kind.CARRIED) or marks.internal or self._dialect.role(value) != "user":
             return 0
         return self._dialect.words(value)
 

@@ -14,6 +14,7 @@ class IssueKind(StrEnum):
     UNKNOWN_BLOCK = "unknown_block"
     RESULT_WITHOUT_CALL = "result_without_call"
     CALL_WITHOUT_RESULT = "call_without_result"
+    DUPLICATE_RESULT = "duplicate_result"
     LONE_SURROGATE = "lone_surrogate"
 
 
@@ -30,8 +31,8 @@ class Issue:
 
 
 class Paired(Protocol):
-    """What pairing asks of a message: the ids that it calls and answers, whether it is in the lineage's
-    turn-taking at all."""
+    """What pairing asks of a message: the ids that it calls and answers, whether it is one of several
+    messages of an answer, whether it is in the lineage's turn-taking at all."""
 
     @property
     def calls(self) -> Sequence[str]: ...
@@ -39,6 +40,8 @@ class Paired(Protocol):
     def results(self) -> Sequence[str]: ...
     @property
     def only_results(self) -> bool: ...
+    @property
+    def part(self) -> bool: ...
     @property
     def system(self) -> bool: ...
 
@@ -53,6 +56,7 @@ class Pairing:
         self._count = 0
         self._waiting: dict[str, int] = {}
         self._called: set[str] = set()
+        self._answered: set[str] = set()
 
     def going_on(self, entries: Sequence[Paired]) -> Pairing:
         """Return the pairing after exactly these messages: this one if it stands there."""
@@ -64,16 +68,14 @@ class Pairing:
         return anew
 
     def add(self, index: int, entry: Paired) -> list[Issue]:
-        """Take one more message and return what it shows: its own orphan results, calls it leaves behind."""
+        """Take one more message and return what it shows: its own orphan or repeated results, calls it leaves
+        behind."""
         self._count = index + 1
         if entry.system:
             return []
-        found = [
-            Issue(IssueKind.RESULT_WITHOUT_CALL, index)
-            for call_id in entry.results
-            if self._waiting.pop(call_id, None) is None and call_id not in self._called
-        ]
-        if not entry.only_results and self._waiting:
+        kinds = map(self._answer, entry.results)
+        found = [Issue(kind, index) for kind in kinds if kind is not None]
+        if self._waiting and not entry.only_results and not entry.part:
             found.extend(
                 Issue(IssueKind.CALL_WITHOUT_RESULT, at) for at in sorted(set(self._waiting.values()))
             )
@@ -81,4 +83,15 @@ class Pairing:
         for call_id in entry.calls:
             self._waiting[call_id] = index
             self._called.add(call_id)
+            self._answered.discard(call_id)
         return found
+
+    def _answer(self, call_id: str) -> IssueKind | None:
+        """Take one result and return what is odd about it."""
+        self._waiting.pop(call_id, None)
+        if call_id not in self._called:
+            return IssueKind.RESULT_WITHOUT_CALL
+        if call_id in self._answered:
+            return IssueKind.DUPLICATE_RESULT
+        self._answered.add(call_id)
+        return None

@@ -119,19 +119,23 @@ class _Output(NamedTuple):
 
 
 def _output(message: SourceMessage, lexicon: Lexicon, *told: str) -> _Output:
-    """Return what a message's results say, and outputs that its text tells."""
+    """Return what a message's results say, and outputs that its text tells; documents and the provider's own
+    doings give identifiers."""
     results = message.of_kind(BlockKind.RESULT)
-    if not results and not told:
+    read = [block.text for block in message.blocks if block.kind in _READ and block.text]
+    if not results and not read and not told:
         return _NO_OUTPUT
     outputs = [*((block.text, block.is_error) for block in results), *((text, False) for text in told)]
+    texts = [*(text for text, _ in outputs), *read]
     return _Output(
         errors=tuple(line for text, is_error in outputs for line in failures(text, is_error=is_error)),
-        named=tuple((Voice.RESULT, tuple(lexicon.identifiers(text, names=False))) for text, _ in outputs),
+        named=tuple((Voice.RESULT, tuple(lexicon.identifiers(text, names=False))) for text in texts),
         answered=tuple(block.call_id for block in results),
     )
 
 
 _NO_OUTPUT: Final = _Output((), (), ())
+_READ: Final = frozenset({BlockKind.DOCUMENT, BlockKind.NATIVE})
 
 
 def _results(message: SourceMessage, lexicon: Lexicon, *told: str) -> Findings:

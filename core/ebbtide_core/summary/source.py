@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from ebbtide_core.dialects.base import Block, BlockKind
+from ebbtide_core.dialects.base import Block, BlockKind, Dialect, PlainMessage
 from ebbtide_core.jsonio import well_formed
 from ebbtide_core.summary.model import LIST_FIELDS, Summary
 
@@ -26,6 +26,11 @@ class SourceMessage:
     def of_kind(self, kind: BlockKind) -> list[Block]:
         """Return the parts of one kind."""
         return [block for block in self.blocks if block.kind is kind]
+
+
+def source_message(index: int, message: PlainMessage, dialect: Dialect) -> SourceMessage:
+    """Return a message of the lineage as its dialect reads it."""
+    return SourceMessage(index, dialect.role(message), tuple(dialect.blocks(message)))
 
 
 def strings(arguments: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
