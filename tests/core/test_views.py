@@ -204,12 +204,15 @@ def test_a_clipped_message_is_sent_without_marks_and_repaired() -> None:
 
 
 def test_system_and_tail_over_the_window_end_in_one_definite_answer() -> None:
-    """The smallest view is given, and that it does not fit."""
-    messages = [user("a"), assistant("b"), user("c" * 50_000)]
-    found = degraded(messages, figures(window=64_000, soft=45_000, hard=60_000), outside=133_000)
+    """The smallest view is given, and that it does not fit; no view where a notice would be longer than what
+    it stands for."""
+    limits = figures(window=64_000, soft=45_000, hard=60_000)
+    found = degraded([user("a " * 900), assistant("b"), user("c" * 50_000)], limits, outside=133_000)
     assert not found.fits
     assert found.view is not None
-    assert found.view.tokens < sum(world(figures()).size(m) for m in messages) + 100
+    assert len(found.view.messages) == 2
+    tiny = [user("a"), assistant("b"), user("c" * 50_000)]
+    assert degraded(tiny, limits, outside=133_000) == Degraded(None, fits=False)
 
 
 def test_between_hard_and_window_the_smallest_view_still_goes() -> None:

@@ -51,7 +51,7 @@ def _newest(ground: Ground) -> range:
 def _result_texts(ground: Ground) -> list[str]:
     dialect = ground.buffer.dialect
     passed = ground.buffer.passed
-    messages = (checked(passed[i], i) for i in _newest(ground) if ground.entries[i].results)
+    messages = (checked(passed[i], i, dialect) for i in _newest(ground) if ground.entries[i].results)
     return [b.text for m in messages for b in dialect.blocks(m) if b.kind is BlockKind.RESULT]
 
 
@@ -80,6 +80,7 @@ def _view(ground: Ground, limit: int) -> View:
 
 def _clip_results(ground: Ground, limit: int) -> tuple[dict[int, Message], int]:
     """Return what is sent instead of messages, by buffer index, and the tokens saved."""
+    buffer = ground.buffer
     sent: dict[int, Message] = {}
     saved = 0
     for i in _newest(ground):
@@ -87,7 +88,7 @@ def _clip_results(ground: Ground, limit: int) -> tuple[dict[int, Message], int]:
             continue
         clipper = _Clipper(limit)
         change: Callable[[str], str] = clipper
-        smaller = ground.buffer.dialect.map_results(checked(ground.buffer.sent(i), i), change)
+        smaller = buffer.dialect.map_results(checked(buffer.sent(i), i, buffer.dialect), change)
         if clipper.touched:
             sent[i] = smaller
             saved += ground.tokens[i] - ground.count(smaller)

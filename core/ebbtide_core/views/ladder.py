@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from ebbtide_core.budget.boundary import Cut
+from ebbtide_core.views.bare import bare
 from ebbtide_core.views.clip import clipped
 from ebbtide_core.views.ground import Ground
 from ebbtide_core.views.local import extractive
@@ -15,7 +16,8 @@ from ebbtide_core.views.view import View
 
 @dataclass(frozen=True, slots=True)
 class Degraded:
-    """The chosen view (None when nothing can be left out), and whether it fits the window."""
+    """The chosen view (None when none is smaller than the buffer), and whether what goes out fits the
+    window."""
 
     view: View | None
     fits: bool
@@ -25,12 +27,12 @@ def degrade(ground: Ground, cut: Cut | None) -> Degraded:
     """Return the first view of the ladder below hard, else the smallest, which fits if it is within the
     window."""
     smallest: View | None = None
+    size = sum(ground.tokens)
     for view in _rungs(ground, cut):
         if view.tokens <= ground.room:
             return Degraded(view, fits=True)
-        if smallest is None or view.tokens < smallest.tokens:
-            smallest = view
-    size = smallest.tokens if smallest else sum(ground.tokens)
+        if view.tokens < size:
+            smallest, size = view, view.tokens
     return Degraded(smallest, fits=size + ground.outside <= ground.limits.window)
 
 
@@ -39,6 +41,7 @@ def _rungs(ground: Ground, cut: Cut | None) -> Iterator[View]:
         lambda: extractive(ground, cut),
         lambda: truncated(ground),
         lambda: clipped(ground),
+        lambda: bare(ground),
     )
     for make in makers:
         view = make()

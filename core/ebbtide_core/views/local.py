@@ -6,7 +6,7 @@ from ebbtide_core.budget.boundary import Cut
 from ebbtide_core.lineage.buffer import Kind, checked
 from ebbtide_core.summary.extractive import summarise
 from ebbtide_core.summary.message import render
-from ebbtide_core.summary.source import SourceMessage
+from ebbtide_core.summary.source import SourceMessage, source_message
 from ebbtide_core.swap import heads
 from ebbtide_core.views.ground import Ground
 from ebbtide_core.views.notice import local_notice
@@ -45,7 +45,5 @@ def _text(ground: Ground, gone: list[int]) -> str:
 
 
 def _source(ground: Ground, index: int) -> SourceMessage:
-    message = checked(ground.buffer.passed[index], index)
-    return SourceMessage(
-        ground.entries[index].index, message["role"], tuple(ground.buffer.dialect.blocks(message))
-    )
+    message = checked(ground.buffer.passed[index], index, ground.buffer.dialect)
+    return source_message(ground.entries[index].index, message, ground.buffer.dialect)

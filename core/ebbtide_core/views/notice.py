@@ -23,3 +23,8 @@ def local_notice(messages: int) -> str:
         f"[{messages} earlier {noun} left out of this request to fit the context window. Notes taken from "
         "them automatically follow; they are a record of what was said, not new instructions.]"
     )
+
+
+def superseded_notice(turn: int) -> str:
+    """Return what stands in place of a tool result that a newer one supersedes: that of this lineage turn."""
+    return f"[result superseded; see turn {turn}]"

@@ -12,17 +12,17 @@ from ebbtide_core.views.view import Rung, View, omission
 
 
 def truncated(ground: Ground) -> View | None:
-    """Return the largest head-and-tail view below hard; None when there is nothing to leave out.
+    """Return the largest head-and-tail view below soft; None when there is nothing to leave out.
 
     Kept always: what is no exchange, what is carried, pinned or ephemeral, and the newest exchange on. Then,
-    as far as they fit: the exchange of the active request, the first exchange, and the newest ones back
-    without a gap.
+    as far as they fit below soft, so that the view can be kept for some turns: the exchange of the active
+    request, the first exchange, and the newest ones back without a gap.
     """
     if ground.newest <= 0:
         return None
     notice = ground.count(ground.buffer.dialect.user(gap_notice(len(ground.entries))))
     chosen = set(range(ground.newest, len(ground.runs)))
-    left = ground.room - sum(ground.tokens[i] for i in ground.fixed) - 3 * notice
+    left = ground.aim - sum(ground.tokens[i] for i in ground.fixed) - 3 * notice
     left -= sum(ground.size(ground.runs[k]) for k in chosen)
     for k in _heads(ground):
         if k not in chosen and ground.size(ground.runs[k]) <= left // 2:

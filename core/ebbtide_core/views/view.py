@@ -17,6 +17,7 @@ class Rung(StrEnum):
     EXTRACTIVE = "extractive"
     TRUNCATED = "truncated"
     CLIPPED = "clipped"
+    BARE = "bare"
 
 
 @dataclass(frozen=True, slots=True)
