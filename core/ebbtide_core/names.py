@@ -7,6 +7,7 @@ percent-encoded into the tag, so no two owners can collide whatever their names 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote, unquote
@@ -16,6 +17,7 @@ from ebbtide_core.errors import InputError, LimitError
 CONTRACT_MAJOR: Final = 1
 MAX_NAME_BYTES: Final = 256
 _ROOT: Final = f"ebbtide:{CONTRACT_MAJOR}:"
+_OF_SESSION: Final = re.compile(rf"{_ROOT}\{{s:(?P<tenant>[^:{{}}]+):(?P<session>[^:{{}}]+)\}}:")
 
 
 def checked_name(name: object, what: str) -> str:
@@ -62,8 +64,28 @@ class Owner:
         tenant, _, session_id = member.partition("/")
         return cls(unquote(tenant), unquote(session_id))
 
+    @classmethod
+    def from_key(cls, key: str) -> Owner:
+        """Return the owner of a session's key. Raises ValueError for any other key."""
+        found = _OF_SESSION.match(key)
+        if not found:
+            raise ValueError("not a key of a session")
+        return cls(unquote(found["tenant"]), unquote(found["session"]))
+
     def _key(self, rest: str) -> str:
         return f"{_ROOT}{{s:{encoded(self.tenant)}:{encoded(self.session_id)}}}:{rest}"
+
+    def kind(self, key: str) -> str:
+        """Return the kind of one of the session's keys, `state` or `seg`. Raises ValueError for another's."""
+        root = self._key("")
+        if not key.startswith(root):
+            raise ValueError("a key of another owner")
+        return key.removeprefix(root).partition(":")[0]
+
+    @property
+    def pattern(self) -> str:
+        """What SCAN finds all keys of the session by; names are encoded, so nothing in them is a wildcard."""
+        return self._key("*")
 
     @property
     def state(self) -> str:
@@ -74,6 +96,16 @@ class Owner:
     def tally(self) -> str:
         """Hash: how often what happened to the session's jobs."""
         return self._key("tally")
+
+    @property
+    def review(self) -> str:
+        """List: the session's degraded turns, newest first."""
+        return self._key("review")
+
+    @property
+    def memos(self) -> str:
+        """Sorted set: which memos of the tenant hold partials of the session."""
+        return self._key("memos")
 
     def record(self, version: int) -> str:
         """String: the compressed record of a version."""
@@ -91,6 +123,21 @@ class Owner:
 def memo(tenant: str, digest: str) -> str:
     """String: the memoised partial of one chunk, for one tenant."""
     return f"{_ROOT}{{t:{encoded(tenant)}}}:memo:{digest}"
+
+
+def states(tenant: str | None = None) -> str:
+    """Return what SCAN finds the state of each session of a tenant by, or of all tenants."""
+    return _of_sessions(tenant, "state")
+
+
+def reviews(tenant: str | None = None) -> str:
+    """Return what SCAN finds the review list of each session of a tenant by, or of all tenants."""
+    return _of_sessions(tenant, "review")
+
+
+def _of_sessions(tenant: str | None, rest: str) -> str:
+    whose = "*" if tenant is None else f"{encoded(tenant)}:*"
+    return f"{_ROOT}{{s:{whose}}}:{rest}"
 
 
 def fleet(rest: str) -> str:

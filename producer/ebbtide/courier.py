@@ -1,5 +1,5 @@
-"""The background work: claim, upload, enqueue and permit, on one thread a pool, bounded, off the turn's
-path."""
+"""The background work: claim, upload, enqueue and permit, and calls that are posted, on one thread a pool,
+bounded, off the turn's path."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from ebbtide.memory import Held, Mailbox
 from ebbtide.order import BufferChanged, Order, Upload, upload
@@ -18,10 +18,11 @@ from ebbtide_core import metrics
 from ebbtide_core.breaker import Outcome
 from ebbtide_core.contract.job import Urgency
 from ebbtide_core.errors import EbbtideError
-from ebbtide_core.jsonio import pack
 from ebbtide_core.metrics import Recorder
+from ebbtide_core.names import Owner
 from ebbtide_core.store import blob_calls, fleet_calls, session_calls, tally_calls
 from ebbtide_core.store.client import SyncStore
+from ebbtide_core.store.codec import PLAIN, Codec, seal
 from ebbtide_core.store.results import ClaimResult, ClaimStage, ClaimStatus, EnqueueStatus
 from ebbtide_core.store.script import Call
 
@@ -52,11 +53,12 @@ class Courier:
     """Takes orders from turns and carries them out one after the other; faults are counted and told to the
     next turn."""
 
-    def __init__(self, store: SyncStore, permits: Permits, recorder: Recorder) -> None:
+    def __init__(self, store: SyncStore, permits: Permits, recorder: Recorder, codec: Codec = PLAIN) -> None:
         self._store = store
         self._permits = permits
         self._recorder = recorder
-        self._parcels: queue.Queue[_Parcel | None] = queue.Queue(QUEUE_SIZE)
+        self._codec = codec
+        self._parcels: queue.Queue[_Parcel | Call[Any] | None] = queue.Queue(QUEUE_SIZE)
         self._idle = threading.Condition(threading.RLock())
         self._open = 0
         self._closed = False
@@ -64,23 +66,34 @@ class Courier:
 
     def submit(self, order: Order, mailbox: Mailbox) -> bool:
         """Take an order; False when the session has one under way, too many wait, or the pool is closed."""
-        if not mailbox.begin():
-            return False
+        return mailbox.begin() and self._taken(_Parcel(order, mailbox))
+
+    def post(self, call: Call[Any]) -> bool:
+        """Take a store call whose answer nobody waits for; False when too many wait or the pool is closed.
+
+        A fault of it is counted and logged, and goes no further.
+        """
+        return self._taken(call)
+
+    def _taken(self, parcel: _Parcel | Call[Any]) -> bool:
         with self._idle:
             self._open += 1
             if self._closed:
-                return self._turned_away(mailbox, "courier: the pool is closed")
+                return self._turned_away(parcel, "courier: the pool is closed")
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="ebbtide-courier", daemon=True)
                 self._thread.start()
         try:
-            self._parcels.put_nowait(_Parcel(order, mailbox))
+            self._parcels.put_nowait(parcel)
         except queue.Full:
-            return self._turned_away(mailbox, "courier: too many orders wait")
+            return self._turned_away(parcel, "courier: too many orders wait")
         return True
 
-    def _turned_away(self, mailbox: Mailbox, why: str) -> bool:
-        self._done(mailbox, None, why)
+    def _turned_away(self, parcel: _Parcel | Call[Any], why: str) -> bool:
+        if isinstance(parcel, _Parcel):
+            self._done(parcel.mailbox, None, why)
+        else:
+            self._sent(parcel, why)
         return False
 
     def flush(self, timeout: float) -> bool:
@@ -106,11 +119,37 @@ class Courier:
         """Turn away what no time was left for, so that the thread ends after the order it has in hand."""
         with contextlib.suppress(queue.Empty):
             while parcel := self._parcels.get_nowait():
-                self._turned_away(parcel.mailbox, "courier: the pool is closed")
+                self._turned_away(parcel, "courier: the pool is closed")
 
     def _run(self) -> None:
         while (parcel := self._parcels.get()) is not None:
-            self._carry(parcel)
+            if isinstance(parcel, _Parcel):
+                self._carry(parcel)
+            else:
+                self._send(parcel)
+
+    def _send(self, call: Call[Any]) -> None:
+        """Run a posted call. Whatever goes wrong ends here."""
+        fault = ""
+        try:
+            self._store.run(call)
+        except EbbtideError as error:
+            fault = f"store: {error}"
+        except Exception as error:  # noqa: BLE001  nothing that is posted may end the thread
+            fault = f"store: {type(error).__name__}"
+        self._sent(call, fault)
+
+    def _sent(self, call: Call[Any], fault: str) -> None:
+        if fault:
+            self._recorder.count(metrics.HOST_FAULTS, where=fault.partition(":")[0])
+            told = {"ebbtide": {"fault": fault, "call": call.script}}
+            log.warning("a store call was not carried out", extra=told)
+        self._ended()
+
+    def _ended(self) -> None:
+        with self._idle:
+            self._open -= 1
+            self._idle.notify_all()
 
     def _carry(self, parcel: _Parcel) -> None:
         """Carry one order out. Whatever goes wrong ends here: compaction is advisory to the host."""
@@ -132,9 +171,7 @@ class Courier:
         if fault:
             log.warning("an order was not carried out", extra={"ebbtide": {"fault": fault}})
         mailbox.end(status, fault, stale)
-        with self._idle:
-            self._open -= 1
-            self._idle.notify_all()
+        self._ended()
 
     def _place(self, order: Order, mailbox: Mailbox) -> ClaimStatus:
         if mailbox.held is not None:
@@ -176,9 +213,13 @@ class Courier:
         for keys in _batches(contents):
             absent = self._store.run(blob_calls.missing(keys, ttl=ttl))
             if absent:
-                self._store.run(blob_calls.put({key: pack(contents[key]) for key in absent}, ttl=ttl))
-        manifest = {owner.manifest(manifest_id): pack(parcel.manifest.to_json())}
+                sealed = {key: self._sealed(owner, contents[key]) for key in absent}
+                self._store.run(blob_calls.put(sealed, ttl=ttl))
+        manifest = {owner.manifest(manifest_id): self._sealed(owner, parcel.manifest.to_json())}
         self._store.run(blob_calls.put(manifest, ttl=ttl))
+
+    def _sealed(self, owner: Owner, document: bytes) -> bytes:
+        return seal(self._codec, owner.tenant, document)
 
     def _give_back(self, order: Order, held: Held) -> None:
         """End a claim whose job may never have reached the index, so that a new one need not wait for its

@@ -33,6 +33,7 @@ POLICY: Final = Policy(
     io_budget=2.0,
     wait_budget=0.0,
     claim_lease=LEASE,
+    swap_ratio=0.7,
 )
 """Many small chunks, a summary that can name them all; a slow machine is no fault of the store."""
 

@@ -111,6 +111,33 @@ class FleetModel:
         ready.job = ready.job.model_copy(update={"urgency": Urgency.HI})
         return True
 
+    def unqueue(self, owner: Owner, *, incarnation: str, generation: int, epoch: int) -> bool:
+        """Take the session's ready job out unless it is of a later claim, or of another life."""
+        ready = self.index.ready.get(owner.member)
+        if ready is None or ready.job.incarnation != incarnation:
+            return False
+        if (ready.job.generation, ready.job.epoch) > (generation, epoch):
+            return False
+        self._pull(owner.member)
+        return True
+
+    def forget_member(self, owner: Owner) -> tuple[int, int]:
+        """Take a session's jobs, ready and running, out, and that it was ever served."""
+        ready = owner.member in self.index.ready
+        if ready:
+            self._pull(owner.member)
+        running = [attempt for attempt in self.index.running if attempt[0] == owner.member]
+        for attempt in running:
+            self._finish(attempt)
+        self.index.sessions.pop(owner.member, None)
+        return int(ready), len(running)
+
+    def mentions(self, owner: Owner) -> int:
+        """Count the server's entries that name the session: a ready job has three, a running attempt two."""
+        running = sum(attempt[0] == owner.member for attempt in self.index.running)
+        served = owner.member in self.index.sessions
+        return 3 * (owner.member in self.index.ready) + 2 * running + served
+
     def take(
         self, worker_id: str, *, lease: float, max_queue_age: float, cap: int | None = None, ttl: float
     ) -> TakeResult:

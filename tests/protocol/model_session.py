@@ -11,6 +11,7 @@ from ebbtide_core.breaker import Breaker, Outcome
 from ebbtide_core.contract.job import After, Urgency
 from ebbtide_core.contract.record import RecordHeader
 from ebbtide_core.store.results import (
+    CancelResult,
     ClaimResult,
     ClaimStage,
     ClaimStatus,
@@ -276,6 +277,15 @@ class SessionModel:
         state.claim = None
         state.breaker = machine.on_outcome(state.breaker, outcome, epoch, breaker_failures)
         return True
+
+    def cancel(self, *, state_ttl: float) -> CancelResult:
+        """End whatever claim there is, also one that ran out, and say which."""
+        state = self.state
+        if state is None or state.claim is None:
+            return CancelResult()
+        claim = state.claim
+        self._end_claim(state)
+        return CancelResult(claim.job_id, state.incarnation, claim.generation, claim.epoch, claim.stage)
 
     def withdraw(self, version: int) -> bool:
         """Flag a kept record, so that no host takes it any more."""

@@ -32,6 +32,7 @@ ACTIONS: Final[tuple[Callable[[World], object], ...]] = (
     lambda world: world.work(1),
     lambda world: world.finish(1),
     lambda world: world.publish(1),
+    lambda world: world.cancel(),
     lambda world: world.tick(),
     lambda world: world.time(40),
     lambda world: world.time(130),

@@ -50,6 +50,22 @@ class Fleet(RuleBasedStateMachine):
     def raise_urgency(self, job: Job) -> None:
         self.store.run(fleet_calls.raise_urgency, job.owner)
 
+    @rule(job=jobs)
+    def unqueue(self, job: Job) -> None:
+        self.store.run(
+            fleet_calls.unqueue,
+            job.owner,
+            incarnation=job.incarnation,
+            generation=job.generation,
+            epoch=job.epoch,
+        )
+
+    @rule(job=jobs)
+    def forget_member(self, job: Job) -> None:
+        self.store.run(fleet_calls.mentions, job.owner)
+        self.store.run(fleet_calls.forget_member, job.owner)
+        assert self.store.run(fleet_calls.mentions, job.owner) == 0
+
     @rule(target=taken, cap=st.sampled_from([None, None, 1, 2]))
     def take(self, cap: int | None) -> object:
         result = self.store.run(

@@ -275,6 +275,69 @@ def test_probe_lost(world: World) -> None:
     assert world.state.breaker.state is BreakerState.CLOSED
 
 
+def test_probe_cancelled(world: World) -> None:
+    """A probe that someone cancels ends without an outcome, and the breaker gives another."""
+    schedules.breaker_opens(world)
+    for _ in range(COOLDOWN):
+        world.turn(0)
+    schedules.taken(world, 0)
+    probe = world.state.claim
+    assert probe is not None
+    assert world.state.breaker.probe == probe.epoch
+    assert world.cancel().stage is ClaimStage.RUNNING
+    assert (world.state.breaker.state, world.state.breaker.probe) == (BreakerState.HALF, 0)
+    quiet_phase(world, 0)
+
+
+@pytest.mark.parametrize(
+    ("steps", "stage"),
+    [
+        (["claim"], ClaimStage.CLAIMED),
+        (["claim", "enqueue"], ClaimStage.CLAIMED),
+        (["claim", "enqueue", "confirm"], ClaimStage.QUEUED),
+    ],
+)
+def test_job_cancelled_before_a_worker_has_it(world: World, steps: list[str], stage: ClaimStage) -> None:
+    """The claim is free, the job has left the index, and the next turn may claim anew."""
+    world.grow(1, 8)
+    world.turn(1)
+    for step in steps:
+        getattr(world, step)(1)
+    ended = world.cancel()
+    assert (ended.stage, ended.epoch) == (stage, 1)
+    assert world.state.claim is None
+    assert not world.store.index().ready
+    assert world.cancel().ended is False
+    world.turn(1)
+    assert (own := world.claim(1)) is not None
+    assert own.status is ClaimStatus.OWN
+    quiet_phase(world, 1)
+
+
+def test_job_cancelled_while_it_runs(world: World) -> None:
+    """Its worker hears it at the next renewal and pays no more; a second job is not mistaken for it."""
+    world.grow(1, 8)
+    schedules.taken(world, 1)
+    cancelled = world.runs()[0].job
+    assert world.cancel().epoch == cancelled.epoch
+    world.host(1)
+    assert [ready.job.epoch for ready in world.store.index().ready.values()] == [cancelled.epoch + 1]
+    world.renew(0)
+    assert world.runs() == []
+    world.work(0)
+    assert world.finish(0) is PublishStatus.PUBLISHED
+    quiet_phase(world, 1)
+
+
+def test_job_cancelled_too_late(world: World) -> None:
+    """A worker that publishes before it hears wins all the same: a late valid summary is not lost."""
+    world.grow(1, 8)
+    schedules.taken(world, 1)
+    world.cancel()
+    assert world.finish(0) is PublishStatus.PUBLISHED
+    quiet_phase(world, 1)
+
+
 def test_failed_probe_opens_the_breaker_again(world: World) -> None:
     """A probe that fails reopens at once; the host claims nothing until the next one."""
     schedules.breaker_opens(world)

@@ -174,6 +174,10 @@ class Session(RuleBasedStateMachine):
             self.claim(True, 6, 100, 0, Urgency.LO)
             self.settle(6, 0, self.state.claim.attempt if self.state.claim else 0, Outcome.FAILURE)
 
+    @rule()
+    def cancel(self) -> None:
+        self.store.run(session_calls.cancel, OWNER, state_ttl=STATE_TTL)
+
     @rule(version=st.integers(0, 4))
     def withdraw(self, version: int) -> None:
         self.store.run(session_calls.withdraw, OWNER, version)

@@ -117,7 +117,7 @@ class Schedule(RuleBasedStateMachine):
     def time(self, seconds: int) -> None:
         self.world.time(seconds)
 
-    @rule(part=st.sampled_from(["reset", "withdraw", "permits_lost", "permit_surplus"]))
+    @rule(part=st.sampled_from(["reset", "cancel", "withdraw", "permits_lost", "permit_surplus"]))
     def around(self, part: str) -> None:
         getattr(self.world, part)()
 

@@ -20,7 +20,7 @@ from tests.protocol.workers import Run, Worker
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ebbtide_core.store.results import ClaimResult, PublishStatus, SweepResult
+    from ebbtide_core.store.results import CancelResult, ClaimResult, PublishStatus, SweepResult
     from tests.protocol.hosts import Did
     from tests.protocol.model_session import State
     from tests.protocol.stores import ModelStore, Store
@@ -168,6 +168,21 @@ class World:
         """Someone resets the session."""
         fresh = self.ground.fresh_incarnation()
         self.store.run(session_calls.reset, self.ground.owner, fresh_incarnation=fresh, state_ttl=STATE_TTL)
+
+    @action
+    def cancel(self) -> CancelResult:
+        """Someone cancels the compaction under way."""
+        owner = self.ground.owner
+        ended = self.store.run(session_calls.cancel, owner, state_ttl=STATE_TTL)
+        if ended.ended:
+            self.store.run(
+                fleet_calls.unqueue,
+                owner,
+                incarnation=ended.incarnation,
+                generation=ended.generation,
+                epoch=ended.epoch,
+            )
+        return ended
 
     @action
     def withdraw(self) -> None:

@@ -82,6 +82,20 @@ class Fleet:
         """Call `raise_urgency` for the job's session."""
         return self.store.run(calls.raise_urgency(job.owner))
 
+    def unqueue(self, job: Job) -> bool:
+        """Call `unqueue` for the job's claim."""
+        return self.store.run(
+            calls.unqueue(job.owner, incarnation=job.incarnation, generation=job.generation, epoch=job.epoch)
+        )
+
+    def forget_member(self, job: Job) -> tuple[int, int]:
+        """Call `forget_member` for the job's session."""
+        return self.store.run(calls.forget_member(job.owner))
+
+    def mentions(self, job: Job) -> int:
+        """Call `mentions` for the job's session."""
+        return self.store.run(calls.mentions(job.owner))
+
     def depth(self) -> calls.Depth:
         """Call `depth`."""
         return self.store.run(calls.depth())

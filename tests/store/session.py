@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ebbtide_core.store.client import SyncStore
-    from ebbtide_core.store.results import ClaimResult, GuardStatus, PublishResult, SessionView
+    from ebbtide_core.store.results import CancelResult, ClaimResult, GuardStatus, PublishResult, SessionView
 
 TTL = 600.0
 LEASE = 30.0
@@ -107,6 +107,10 @@ class Driver:
         defaults = {"incarnation": "life-1", "generation": 0, "breaker_failures": FAILURES, "state_ttl": TTL}
         job = {"job_id": f"job-{count}", "epoch": epoch, "attempt": attempt, "outcome": outcome}
         return self.store.run(calls.settle(self.owner, **{**defaults, **job, **given}))
+
+    def cancel(self) -> CancelResult:
+        """Call `cancel`."""
+        return self.store.run(calls.cancel(self.owner, state_ttl=TTL))
 
     def withdraw(self, version: int) -> bool:
         """Call `withdraw`."""

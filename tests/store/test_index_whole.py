@@ -27,7 +27,7 @@ JOBS = st.builds(
 )
 STEPS = st.one_of(
     st.tuples(st.just("put"), JOBS),
-    st.tuples(st.just("raise_urgency"), JOBS),
+    st.tuples(st.sampled_from(["raise_urgency", "unqueue", "forget_member"]), JOBS),
     st.tuples(st.just("take"), st.integers(1, 2) | st.none()),
     st.tuples(st.sampled_from(["done", "renew"]), st.integers(0, 9)),
     st.tuples(st.just("sweep"), st.integers(1, 3)),

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ebbtide_core.names import Owner
+from ebbtide_core.store import session_calls
 from ebbtide_core.store.client import SyncStore
 from ebbtide_core.store.tally_calls import MAX_EVENTS, tally, tally_add
 
 OWNER = Owner.of("acme", "chat-42")
 TTL = 600.0
+
+
+@pytest.fixture(autouse=True)
+def _state(store: SyncStore) -> None:
+    store.run(session_calls.reset(OWNER, fresh_incarnation="i", state_ttl=TTL))
 
 
 def test_counts_each_event_by_itself(store: SyncStore) -> None:
@@ -31,3 +39,10 @@ def test_is_bounded(store: SyncStore) -> None:
     assert len(counts) == MAX_EVENTS + 1
     assert counts["other"] == 3
     assert counts["event 0"] == 2
+
+
+def test_a_session_without_state_gets_none(store: SyncStore) -> None:
+    """A worker that ends its job after the session was forgotten leaves nothing behind."""
+    gone = Owner.of("acme", "chat-43")
+    assert store.run(tally_add(gone, "neutral:fenced", ttl=TTL)) == 0
+    assert store.run(tally(gone)) == {}

@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 OWNER = Owner.of("t:{}/%", "s é\U0001f600")
 TTL = 600.0
 SOON_MS = 1_000
+WRITTEN = {"tally_add": 1, "memos_used": 1}
+"""Which key a script writes, by its place, where it is not the first."""
+
+SILENT = {"get", "drop", "full", "unlink"}
+"""Scripts that write no key, or only remove some."""
+
 LIFE: dict[str, Any] = {"incarnation": "i", "generation": 0}
 ATTEMPT: dict[str, Any] = {**LIFE, "job_id": "j", "epoch": 1, "attempt": 0}
 
@@ -50,6 +56,10 @@ def session_script_calls() -> list[Call[Any]]:
         session_calls.queued(OWNER, job_id="j", epoch=1, lease=125),
         session_calls.guard(OWNER, **ATTEMPT, after=NONE, lease=30),
         session_calls.settle(OWNER, **ATTEMPT, outcome=Outcome.FAILURE, breaker_failures=3, state_ttl=TTL),
+        session_calls.claim(OWNER, **claim, waits=0, urgency=Urgency.LO, lease=30, state_ttl=TTL),
+        session_calls.cancel(OWNER, state_ttl=TTL),
+        session_calls.memos_used(OWNER, ["d"], **LIFE, ttl=TTL),
+        session_calls.review_add(OWNER, "{}", kept=3, ttl=TTL),
         session_calls.publish(
             OWNER, record_bytes=b"r", header=header, after=NONE, incarnation="i", kept=5, state_ttl=TTL
         ),
@@ -71,6 +81,10 @@ def fleet_script_calls() -> list[Call[Any]]:
         fleet_calls.enqueue(job("other", "t"), ttl=TTL),
         fleet_calls.take("w", lease=30, max_queue_age=120, ttl=TTL),
         fleet_calls.done(job("other", "t")),
+        fleet_calls.enqueue(job("third", "t"), ttl=TTL),
+        fleet_calls.unqueue(Owner("t", "third"), incarnation="life-1", generation=0, epoch=1),
+        fleet_calls.enqueue(job("third", "t"), ttl=TTL),
+        fleet_calls.forget_member(Owner("t", "third")),
     ]
 
 
@@ -82,13 +96,23 @@ def blob_script_calls() -> list[Call[Any]]:
         blob_calls.get(OWNER.segment("d")),
         blob_calls.memo_put("t:{}/%", "d", b"x", ttl=TTL),
         blob_calls.memo_drop("t:{}/%", ["d"]),
+        blob_calls.memo_forget("t:{}/%", ["d"], ttl=TTL),
+        blob_calls.memos_full("t:{}/%", ["d"]),
+        blob_calls.unlink([OWNER.segment("d"), OWNER.manifest("m")]),
     ]
 
 
 def reading_or_locking() -> list[Call[Any]]:
     """Calls that write nothing of their own, or a lock."""
     sweep = fleet_calls.sweep(tick=5, max_queue_age=120, ttl=TTL)
-    return [sweep, fleet_calls.tick_lock("w", 5), fleet_calls.depth(), tally_calls.tally(OWNER)]
+    of_session: list[Call[Any]] = [
+        session_calls.look(OWNER),
+        session_calls.memo_names(OWNER),
+        session_calls.review_list(OWNER),
+        tally_calls.tally(OWNER),
+        fleet_calls.mentions(OWNER),
+    ]
+    return [sweep, fleet_calls.tick_lock("w", 5), fleet_calls.depth(), *of_session]
 
 
 def all_calls() -> list[Call[Any]]:
@@ -121,8 +145,8 @@ def test_every_write_of_an_owner_renews_its_lifetime(
         for key in call.keys:
             database.pexpire(key, SOON_MS)
         store.run(call)
-        if call.script not in {"get", "drop"}:
-            assert database.pttl(call.keys[0]) > SOON_MS, call.script
+        if call.script not in SILENT:
+            assert database.pttl(call.keys[WRITTEN.get(call.script, 0)]) > SOON_MS, call.script
     assert not keys_without_ttl(database)
 
 
@@ -173,6 +197,7 @@ NAMES = st.one_of(
 def keys_of(owner: Owner) -> set[str]:
     """Every kind of key that belongs to a session or its tenant."""
     mine = {owner.state, owner.record(1), owner.manifest("m"), owner.segment("d"), owner.tally}
+    mine |= {owner.review, owner.memos}
     return mine | {names.memo(owner.tenant, "d")}
 
 
@@ -198,6 +223,8 @@ def test_an_owner_has_one_tag_and_survives_the_index(tenant: str, session_id: st
     assert len({hash_tag(key) for key in mine}) == 1
     assert Owner.from_member(owner.member) == owner
     assert owner.member.count("/") == 1
+    assert {Owner.from_key(key) for key in mine} == {owner}
+    assert {owner.kind(key) for key in mine} == {"state", "rec", "man", "seg", "tally", "review", "memos"}
 
 
 def test_the_split_between_tenant_and_session_counts() -> None:

@@ -20,13 +20,13 @@ from ebbtide_core.budget.tokens import tokenizer
 from ebbtide_core.contract.job import Urgency
 from ebbtide_core.contract.record import SummaryRecord
 from ebbtide_core.dialects.detect import by_name
-from ebbtide_core.jsonio import unpack
 from ebbtide_core.lineage.buffer import Buffer, read
 from ebbtide_core.metrics import NullRecorder
 from ebbtide_core.names import Owner
 from ebbtide_core.policy import Policy, limits
 from ebbtide_core.store import blob_calls, session_calls
 from ebbtide_core.store.client import SyncStore
+from ebbtide_core.store.codec import PLAIN, Codec, unseal
 from ebbtide_core.store.results import ClaimStatus, SessionView
 from ebbtide_core.swap import apply
 
@@ -61,6 +61,7 @@ class HostSide:
     policy: Policy = field(default_factory=small_policy)
     window: int = 4_000
     dialect: str = "openai"
+    codec: Codec = PLAIN
     permits: FakePermits = field(default_factory=FakePermits)
     seqs: Any = field(default_factory=lambda: count(1))
 
@@ -120,7 +121,7 @@ class HostSide:
         """Have a compaction of these messages claimed, uploaded and enqueued."""
         order = self.order(messages, **given)
         mailbox = Mailbox()
-        courier = Courier(self.store, self.permits, NullRecorder())
+        courier = Courier(self.store, self.permits, NullRecorder(), self.codec)
         assert courier.submit(order, mailbox)
         assert courier.flush(10.0)
         assert (mailbox.claim, mailbox.faults()) == (ClaimStatus.OWN, ())
@@ -128,9 +129,9 @@ class HostSide:
 
     def record(self, version: int) -> SummaryRecord:
         """Return a published record."""
-        packed = self.store.run(blob_calls.record_get(self.owner, version))
-        assert packed is not None, f"version {version} is not in the store"
-        return SummaryRecord.from_json(unpack(packed))
+        sealed = self.store.run(blob_calls.record_get(self.owner, version))
+        assert sealed is not None, f"version {version} is not in the store"
+        return SummaryRecord.from_json(unseal(self.codec, self.owner.tenant, sealed))
 
     def swapped(self, messages: Sequence[Any], record: SummaryRecord) -> list[Any]:
         """Return the messages with a record swapped in."""

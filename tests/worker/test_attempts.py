@@ -119,11 +119,11 @@ async def test_the_prose_is_the_models_and_the_lists_are_merged_by_code(
     assert len(saw) > 10
 
 
-async def test_a_job_of_k_chunks_costs_the_store_eight_commands_and_one_for_each_chunk(
+async def test_a_job_of_k_chunks_costs_the_store_nine_commands_and_one_for_each_chunk(
     make_shop: MakeShop, host: HostSide, scripted: Scripted
 ) -> None:
-    """take, guard, manifest, segments, memos, one memo a chunk, publish, done; then the take that finds
-    nothing.
+    """take, guard, manifest, segments, which memos, memos, one memo a chunk, publish, done; then the take
+    that finds nothing.
     """
     host.policy = small_policy(chunk_tokens=300)
     host.enqueue(chat(20))
@@ -135,7 +135,7 @@ async def test_a_job_of_k_chunks_costs_the_store_eight_commands_and_one_for_each
 
     await work(shop)
 
-    assert shop.store.stats.commands - before == 8 + len(scripted.chunks)  # type: ignore[attr-defined]
+    assert shop.store.stats.commands - before == 9 + len(scripted.chunks)  # type: ignore[attr-defined]
 
 
 async def test_the_figures_of_a_job_are_recorded(

@@ -14,6 +14,7 @@ from ebbtide_core.contract.manifest import Manifest, manifest_name
 from ebbtide_core.contract.record import Carried
 from ebbtide_core.jsonio import pack
 from ebbtide_core.lineage.chain import Position
+from ebbtide_core.store.codec import PLAIN
 from ebbtide_worker.shop import Shop
 from ebbtide_worker.snapshot import read_manifest, read_snapshot
 from ebbtide_worker.verdict import SnapshotDamaged
@@ -44,7 +45,7 @@ def changed(manifest: Manifest, **fields: Any) -> Manifest:
 
 def test_an_upload_reads_back_as_its_messages(uploaded: Upload) -> None:
     """Indices, roles and texts are those of the conversation."""
-    snapshot = read_snapshot(uploaded.manifest, packed(uploaded))
+    snapshot = read_snapshot(uploaded.manifest, packed(uploaded), "acme", PLAIN)
 
     original = chat(20)[: len(snapshot.messages)]
     assert [m.index for m in snapshot.messages] == list(range(len(original)))
@@ -56,7 +57,7 @@ def test_segments_in_another_order_are_noticed(uploaded: Upload) -> None:
     """The chain holds for one order only."""
     first, second, *rest = packed(uploaded)
     with pytest.raises(SnapshotDamaged):
-        read_snapshot(uploaded.manifest, [second, first, *rest])
+        read_snapshot(uploaded.manifest, [second, first, *rest], "acme", PLAIN)
 
 
 def test_a_changed_message_is_noticed(uploaded: Upload) -> None:
@@ -64,7 +65,7 @@ def test_a_changed_message_is_noticed(uploaded: Upload) -> None:
     rest = packed(uploaded)[1:]
     content = uploaded.contents[uploaded.manifest.segments[0].digest].replace(b"Postgres", b"Postgras")
     with pytest.raises(SnapshotDamaged, match="not those that the position names"):
-        read_snapshot(uploaded.manifest, [pack(content), *rest])
+        read_snapshot(uploaded.manifest, [pack(content), *rest], "acme", PLAIN)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +81,7 @@ def test_a_changed_message_is_noticed(uploaded: Upload) -> None:
 def test_a_manifest_that_does_not_fit_is_noticed(uploaded: Upload, fields: dict[str, Any], told: str) -> None:
     """Figures that contradict the segments are damage, told in words."""
     with pytest.raises(SnapshotDamaged, match=told):
-        read_snapshot(changed(uploaded.manifest, **fields), packed(uploaded))
+        read_snapshot(changed(uploaded.manifest, **fields), packed(uploaded), "acme", PLAIN)
 
 
 def test_a_manifest_of_a_newer_minor_version_is_read(host: HostSide, uploaded: Upload) -> None:
@@ -89,7 +90,7 @@ def test_a_manifest_of_a_newer_minor_version_is_read(host: HostSide, uploaded: U
     order = host.order(chat(20))
     job = order.job(1, After(number=0, body=""), manifest_name(document))
 
-    assert read_manifest(pack(document), job) == uploaded.manifest
+    assert read_manifest(pack(document), job, PLAIN) == uploaded.manifest
 
 
 def test_a_manifest_about_another_position_is_noticed(host: HostSide, uploaded: Upload) -> None:
@@ -99,7 +100,7 @@ def test_a_manifest_about_another_position_is_noticed(host: HostSide, uploaded: 
     other = job.model_copy(update={"position": Position(3, bytes(16))})
 
     with pytest.raises(SnapshotDamaged, match="another position"):
-        read_manifest(pack(document), other)
+        read_manifest(pack(document), other, PLAIN)
 
 
 async def test_a_message_that_is_pinned_is_carried_and_later_released(

@@ -44,7 +44,7 @@ def test_a_text_without_borders_is_split_too() -> None:
     assert max(map(len, pieces)) <= 1_000
 
 
-MARKS = re.compile(r"</?(?:message|call|result)\b[^>]*>")
+MARKS = re.compile(r"</?(?:message|call|result|document|native)\b[^>]*>")
 
 
 @given(
@@ -57,12 +57,40 @@ def test_content_can_not_pass_for_structure(parts: list[str]) -> None:
         Block(BlockKind.TEXT, text),
         Block(BlockKind.CALL, text, name='x">' + text),
         Block(BlockKind.RESULT, text, is_error=True),
+        Block(BlockKind.DOCUMENT, text),
+        Block(BlockKind.NATIVE, text, name='x">' + text),
     ]
 
     written = transcript([SourceMessage(3, 'user">' + text, blocks)])
 
     found = [mark.split()[0].strip("<>") for mark in MARKS.findall(written)]
-    assert found == ["message", "call", "/call", "result", "/result", "/message"]
+    kinds = ("call", "result", *(("document", "native") if text else ()))
+    assert found == ["message", *(tag for kind in kinds for tag in (kind, f"/{kind}")), "/message"]
+
+
+def test_what_can_be_read_of_documents_and_the_provider_s_doings_is_shown() -> None:
+    """A model that summarises sees a document's text and the provider's own summary."""
+    blocks = [
+        Block(BlockKind.DOCUMENT, "Terms"),
+        Block(BlockKind.NATIVE, '{"query":"tide"}', name="web_search"),
+        Block(BlockKind.NATIVE, "We agreed on port 8443."),
+        Block(BlockKind.NATIVE),
+    ]
+
+    written = transcript([SourceMessage(3, "assistant", blocks)])
+
+    assert written.splitlines()[1:-1] == [
+        "<document>",
+        "Terms",
+        "</document>",
+        '<native tool="web_search">',
+        '{"query":"tide"}',
+        "</native>",
+        "<native>",
+        "We agreed on port 8443.",
+        "</native>",
+        "(native)",
+    ]
 
 
 def test_thinking_is_left_out_and_payloads_are_named() -> None:

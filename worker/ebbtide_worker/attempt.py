@@ -12,8 +12,8 @@ from ebbtide_core.breaker import Outcome
 from ebbtide_core.contract.job import Job
 from ebbtide_core.contract.record import RecordHeader, SummaryRecord
 from ebbtide_core.errors import StoreUnavailable
-from ebbtide_core.jsonio import pack
 from ebbtide_core.store import fleet_calls, session_calls
+from ebbtide_core.store.codec import seal
 from ebbtide_core.store.results import PublishResult
 from ebbtide_core.store.script import Call
 from ebbtide_worker.cancelling import cancelled
@@ -95,7 +95,7 @@ class Attempt:
         )
         return session_calls.publish(
             self._job.owner,
-            record_bytes=pack(record.to_json()),
+            record_bytes=seal(self._shop.config.codec, self._job.tenant, record.to_json()),
             header=header,
             after=self._job.after,
             incarnation=record.incarnation,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ebbtide_core.policy import Policy
+from ebbtide_core.store.codec import PLAIN, Codec
 from ebbtide_core.store.fleet_calls import MAX_ATTEMPTS
 
 _POLICY: Final = Policy()
@@ -22,7 +23,8 @@ class WorkerConfig:
     `running_lease`. A stopping worker gives its jobs `grace` to end.
 
     `summariser` is used by jobs that name none, with `model` at `base_url` ("" : its own defaults). The
-    secret itself is never here: `key_env` is the name of the environment variable that holds it.
+    secret itself is never here: `key_env` is the name of the environment variable that holds it. `codec`
+    encodes what is kept at rest; it is that of the hosts.
     """
 
     broker: str = field(repr=False)
@@ -48,3 +50,4 @@ class WorkerConfig:
     model: str = ""
     base_url: str = ""
     key_env: str = ""
+    codec: Codec = field(default=PLAIN, repr=False)

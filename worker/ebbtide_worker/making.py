@@ -22,6 +22,7 @@ from ebbtide_worker.calls import Calls
 from ebbtide_worker.compose import Made, compose, coverage
 from ebbtide_worker.lease import Lease
 from ebbtide_worker.mapper import Mapped, Mapper
+from ebbtide_worker.memos import Memos
 from ebbtide_worker.plan import Plan, plan
 from ebbtide_worker.reducer import Reducer
 from ebbtide_worker.shop import Shop
@@ -90,13 +91,14 @@ class Making:
         self._shop.recorder.observe(metrics.JOB_SECONDS, monotonic() - begun, phase=stage.value)
 
     async def _loaded(self) -> tuple[Snapshot, Summariser, Terms, Plan]:
-        manifest, segments = await fetch(self._shop.patient, self._job)
+        codec = self._shop.config.codec
+        manifest, segments = await fetch(self._shop.patient, self._job, codec)
         summariser = self._shop.summarisers.get(manifest.policy.summariser)
         terms = _terms(self._job, manifest)
         budget = min(manifest.policy.chunk_tokens, summariser.window // 2)
 
         def read_and_planned() -> tuple[Snapshot, Plan]:
-            snapshot = read_snapshot(manifest, segments)
+            snapshot = read_snapshot(manifest, segments, self._job.tenant, codec)
             return snapshot, plan(snapshot, budget, tokenizer().count)
 
         snapshot, planned = await to_thread(read_and_planned)
@@ -104,9 +106,8 @@ class Making:
 
     async def _mapped(self, planned: Plan, summariser: Summariser, terms: Terms) -> list[Mapped]:
         shop = self._shop
-        self._mapper = Mapper(
-            summariser, terms, self._calls, shop.patient, shop.recorder, shop.config.upload_ttl
-        )
+        memos = Memos(shop.patient, self._job, shop.config.codec, shop.config.upload_ttl)
+        self._mapper = Mapper(summariser, terms, self._calls, memos, shop.recorder)
         mapped = await self._mapper.run(planned.chunks)
         self.statuses.update(each.status for each in mapped)
         return mapped
@@ -119,7 +120,9 @@ def _terms(job: Job, manifest: Manifest) -> Terms:
         return scaled(tokenizer().count(text), ratio)
 
     policy = manifest.policy
-    return Terms(job.tenant, policy.language, policy.summary_max_tokens, count)
+    return Terms(
+        job.tenant, policy.language, policy.summary_max_tokens, count, instructions=policy.instructions
+    )
 
 
 def _coverage(planned: Plan, mapped: Sequence[Mapped]) -> tuple[ChunkCoverage, ...]:

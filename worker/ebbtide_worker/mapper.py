@@ -8,13 +8,11 @@ from dataclasses import dataclass
 
 from ebbtide_core import metrics
 from ebbtide_core.contract.record import ChunkStatus
-from ebbtide_core.errors import ContractError
-from ebbtide_core.jsonio import digest, pack, unpack
+from ebbtide_core.jsonio import digest
 from ebbtide_core.metrics import Recorder
-from ebbtide_core.store import blob_calls
 from ebbtide_core.summary.model import Summary
 from ebbtide_worker.calls import Calls
-from ebbtide_worker.patience import Patient
+from ebbtide_worker.memos import Memos
 from ebbtide_worker.summarisers.base import Chunk, Partial, Summariser, Terms
 
 
@@ -32,7 +30,8 @@ class Halted(Exception):
 
 def memo_name(chunk: Chunk, summariser: Summariser, terms: Terms) -> str:
     """Return the name of a chunk's memo: all that its summary depends on (32 hex digits)."""
-    parts = (summariser.fingerprint, terms.language, str(terms.max_tokens), chunk.label, chunk.text)
+    asked = (terms.instructions,) if terms.instructions else ()
+    parts = (summariser.fingerprint, terms.language, str(terms.max_tokens), *asked, chunk.label, chunk.text)
     return digest(b"ebbtide/memo/1", *(part.encode() for part in parts)).hex()
 
 
@@ -44,16 +43,14 @@ class Mapper:
         summariser: Summariser,
         terms: Terms,
         calls: Calls,
-        store: Patient,
+        memos: Memos,
         recorder: Recorder,
-        memo_ttl: float,
     ) -> None:
         self._summariser = summariser
         self._terms = terms
         self._calls = calls
-        self._store = store
+        self._memos = memos
         self._recorder = recorder
-        self._memo_ttl = memo_ttl
         self._failed = False
         self.used: list[str] = []
 
@@ -66,7 +63,7 @@ class Mapper:
         if not chunks:
             return []
         names = [memo_name(chunk, self._summariser, self._terms) for chunk in chunks]
-        found = await self._memos(names)
+        found = await self._memos.read(names)
         work = (self._one(*each) for each in zip(chunks, names, found, strict=True))
         results = await asyncio.gather(*work, return_exceptions=True)
         errors = [r for r in results if isinstance(r, BaseException) and not isinstance(r, Halted)]
@@ -77,15 +74,7 @@ class Mapper:
     async def forget(self) -> None:
         """Delete the memos that were used: a summary made of them failed."""
         if self.used:
-            await self._store.run(blob_calls.memo_drop(self._terms.tenant, self.used))
-
-    async def _memos(self, names: Sequence[str]) -> list[Summary | None]:
-        packed = await self._store.run(blob_calls.memo_get(self._terms.tenant, names))
-        found = list(map(_read, packed))
-        damaged = [n for n, p, f in zip(names, packed, found, strict=True) if p is not None and f is None]
-        if damaged:
-            await self._store.run(blob_calls.memo_drop(self._terms.tenant, damaged))
-        return found
+            await self._memos.drop(self.used)
 
     async def _one(self, chunk: Chunk, name: str, memo: Summary | None) -> Mapped:
         status = ChunkStatus.SUMMARISED if memo is None else ChunkStatus.MEMOISED
@@ -95,11 +84,9 @@ class Mapper:
         return Mapped(partial, status)
 
     async def _made(self, chunk: Chunk, name: str) -> Partial:
-        memo_put, tenant = blob_calls.memo_put, self._terms.tenant
         try:
             partial = await self._calls.run(lambda: self._call(chunk))
-            document = pack(partial.summary.to_json())
-            await self._store.run(memo_put(tenant, name, document, ttl=self._memo_ttl))
+            await self._memos.keep(name, partial.summary)
         except Exception:
             self._failed = True
             raise
@@ -109,11 +96,3 @@ class Mapper:
         if self._failed:
             raise Halted
         return await self._summariser.map(chunk, self._terms)
-
-
-def _read(packed: bytes | None) -> Summary | None:
-    """Return a memo's summary, None when it can't be read."""
-    try:
-        return None if packed is None else Summary.from_json(unpack(packed))
-    except ContractError:
-        return None

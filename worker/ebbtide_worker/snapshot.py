@@ -13,11 +13,12 @@ from ebbtide_core.contract.manifest import Manifest, SegmentRef, manifest_name
 from ebbtide_core.dialects.base import Dialect, PlainMessage
 from ebbtide_core.dialects.detect import by_name
 from ebbtide_core.errors import ContractError, InputError
-from ebbtide_core.jsonio import canonical_bytes, unpack
+from ebbtide_core.jsonio import canonical_bytes
 from ebbtide_core.lineage.canonical import message_digest
 from ebbtide_core.lineage.chain import link
 from ebbtide_core.store import blob_calls
-from ebbtide_core.summary.source import SourceMessage
+from ebbtide_core.store.codec import Codec, unseal
+from ebbtide_core.summary.source import SourceMessage, source_message
 from ebbtide_worker.patience import Patient
 from ebbtide_worker.verdict import SnapshotDamaged, SnapshotGone
 
@@ -51,17 +52,17 @@ class Snapshot:
         return len(self.released) + sum(message.index not in self.carried for message in self.messages)
 
 
-async def fetch(store: Patient, job: Job) -> tuple[Manifest, tuple[bytes, ...]]:
-    """Return a job's manifest and its packed segments, in two round trips.
+async def fetch(store: Patient, job: Job, codec: Codec) -> tuple[Manifest, tuple[bytes, ...]]:
+    """Return a job's manifest and its sealed segments, in two round trips.
 
     Raises SnapshotGone when a part has run out or was evicted, SnapshotDamaged when the manifest is not the
     job's.
     """
     owner = job.owner
-    packed = await store.run(blob_calls.get(owner.manifest(job.manifest_id)))
-    if packed is None:
+    sealed = await store.run(blob_calls.get(owner.manifest(job.manifest_id)))
+    if sealed is None:
         raise SnapshotGone("the manifest is gone")
-    manifest = read_manifest(packed, job)
+    manifest = read_manifest(sealed, job, codec)
     keys = [owner.segment(ref.digest) for ref in _references(manifest)]
     if not keys:
         return manifest, ()
@@ -76,10 +77,10 @@ def _references(manifest: Manifest) -> list[SegmentRef]:
     return [*manifest.segments, *([manifest.released] if manifest.released else [])]
 
 
-def read_manifest(packed: bytes, job: Job) -> Manifest:
+def read_manifest(sealed: bytes, job: Job, codec: Codec) -> Manifest:
     """Return the manifest of a job. Raises SnapshotDamaged unless it is the very one that the job names."""
     try:
-        document = unpack(packed)
+        document = unseal(codec, job.tenant, sealed)
         if manifest_name(document) != job.manifest_id:
             raise SnapshotDamaged("the manifest is not the one that the job names")
         manifest = Manifest.from_json(document)
@@ -90,14 +91,14 @@ def read_manifest(packed: bytes, job: Job) -> Manifest:
     return manifest
 
 
-def read_snapshot(manifest: Manifest, segments: Sequence[bytes]) -> Snapshot:
-    """Return the snapshot of a manifest and its packed segments, in the order of `fetch`.
+def read_snapshot(manifest: Manifest, segments: Sequence[bytes], tenant: str, codec: Codec) -> Snapshot:
+    """Return the snapshot of a tenant's manifest and its sealed segments, in the order of `fetch`.
 
     Raises SnapshotDamaged unless the chain over the messages leads from the base to the position, each
     message has its token count, and the released messages are those that the manifest lists.
     """
     dialect = _dialect(manifest)
-    runs = [_messages(packed) for packed in segments]
+    runs = [_messages(_opened(sealed, tenant, codec), dialect) for sealed in segments]
     released = runs.pop() if manifest.released else []
     values = [value for run in runs for value in run]
     forms = tuple(map(canonical_bytes, values))
@@ -106,10 +107,10 @@ def read_snapshot(manifest: Manifest, segments: Sequence[bytes]) -> Snapshot:
     _check_released(manifest, released)
     return Snapshot(
         manifest=manifest,
-        messages=tuple(_source(i, v, dialect) for i, v in enumerate(values, manifest.base.count)),
+        messages=tuple(source_message(i, v, dialect) for i, v in enumerate(values, manifest.base.count)),
         forms=forms,
         released=tuple(
-            _source(c.index, v, dialect) for c, v in zip(manifest.released_from, released, strict=True)
+            source_message(c.index, v, dialect) for c, v in zip(manifest.released_from, released, strict=True)
         ),
     )
 
@@ -121,13 +122,20 @@ def _dialect(manifest: Manifest) -> Dialect:
         raise SnapshotDamaged(str(error)) from None
 
 
-def _messages(packed: bytes) -> list[PlainMessage]:
+def _opened(sealed: bytes, tenant: str, codec: Codec) -> bytes:
     try:
-        values: Any = json.loads(unpack(packed))
-    except (ContractError, ValueError, RecursionError) as error:
+        return unseal(codec, tenant, sealed)
+    except ContractError as error:
+        raise SnapshotDamaged(f"a segment can't be read: {error}") from None
+
+
+def _messages(document: bytes, dialect: Dialect) -> list[PlainMessage]:
+    try:
+        values: Any = json.loads(document)
+    except (ValueError, RecursionError) as error:
         raise SnapshotDamaged(f"a segment can't be read: {type(error).__name__}") from None
     if not isinstance(values, list) or not all(
-        isinstance(value, dict) and isinstance(value.get("role"), str) for value in values
+        isinstance(value, dict) and dialect.role(value) for value in values
     ):
         raise SnapshotDamaged("a segment is no list of messages")
     return values
@@ -157,7 +165,3 @@ def _check_released(manifest: Manifest, released: Sequence[PlainMessage]) -> Non
     found = [message_digest(canonical_bytes(value)) for value in released]
     if found != [carried.digest for carried in manifest.released_from]:
         raise SnapshotDamaged("the released messages are not those that the manifest lists")
-
-
-def _source(index: int, message: PlainMessage, dialect: Dialect) -> SourceMessage:
-    return SourceMessage(index, message["role"], dialect.blocks(message))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ebbtide_core.breaker import Outcome
-from ebbtide_core.errors import EbbtideError, StoreUnavailable, SummaryRejected
+from ebbtide_core.errors import CodecError, EbbtideError, StoreUnavailable, SummaryRejected
 from ebbtide_core.store.results import GuardStatus, PublishStatus
 from ebbtide_worker.summarisers.base import PROVIDER_DOWN, SummariserFault
 from ebbtide_worker.summarisers.registry import UnknownSummariser
@@ -31,6 +31,7 @@ def _failure(reason: str) -> Verdict:
 PUBLISHED: Final = Verdict(Outcome.SUCCESS, "published")
 DUPLICATE: Final = Verdict(Outcome.SUCCESS, "duplicate")
 LEASE_LOST: Final = _neutral("lease_lost")
+FENCED: Final = _neutral(GuardStatus.FENCED.value)
 STORE_UNAVAILABLE: Final = _neutral("store_unavailable")
 STOPPED: Final = _neutral("worker_stopped")
 TOO_OLD: Final = _neutral("too_old")
@@ -73,6 +74,8 @@ def of_error(error: BaseException) -> Verdict:
             return _neutral("snapshot_gone")
         case SnapshotDamaged():
             return _neutral("snapshot_damaged")
+        case CodecError():
+            return _neutral("codec")
         case StoreUnavailable():
             return STORE_UNAVAILABLE
         case NoProgress():

@@ -33,6 +33,13 @@ FAIR_SUMMARY_SHARE: Final = 4
 """With less than an eighth of its cap a summary is not worth a job; a quarter goes before the aim."""
 
 
+def least_new(projected: int, min_new_tokens: int, summary_max_tokens: int) -> int:
+    """Return the tokens that a compaction must newly summarise to be worth a job: `min_new_tokens`, and
+    enough for a summary of an eighth of its cap that leaves a tenth less."""
+    tenth = projected - int(PROGRESS * projected)
+    return max(min_new_tokens, tenth + summary_max_tokens // LEAST_SUMMARY_SHARE)
+
+
 class Figures(Contract):
     """Token figures as the host measured them, ratio applied, so that a worker judges progress without
     counting.
@@ -59,13 +66,20 @@ class Figures(Contract):
         return min(self.summary_max_tokens, max(aimed, fair))
 
 
+MAX_INSTRUCTIONS_CHARS: Final = 4_000
+
+
 class PolicyDocument(Contract):
-    """The policy fields that change a summary; their fingerprint is part of the job's name."""
+    """The policy fields that change a summary; their fingerprint is part of the job's name.
+
+    `instructions` are what the host asks of this one summary, for summarisers that can follow them.
+    """
 
     chunk_tokens: int = Field(gt=0)
     summary_max_tokens: int = Field(gt=0)
     summariser: str = ""
     language: str = ""
+    instructions: str = Field(default="", max_length=MAX_INSTRUCTIONS_CHARS)
 
 
 class Manifest(Contract):

@@ -11,9 +11,10 @@ from pydantic.json_schema import models_json_schema
 from ebbtide_core.contract.job import Job
 from ebbtide_core.contract.manifest import Manifest
 from ebbtide_core.contract.record import RecordHeader, SummaryRecord
+from ebbtide_core.contract.review import ReviewEntry
 from ebbtide_core.names import CONTRACT_MAJOR
 
-DOCUMENTS = (Job, Manifest, SummaryRecord, RecordHeader)
+DOCUMENTS = (Job, Manifest, SummaryRecord, RecordHeader, ReviewEntry)
 """What crosses a process border."""
 
 

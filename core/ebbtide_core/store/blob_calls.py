@@ -1,4 +1,4 @@
-"""Uploads, records and memos: compressed bytes under keys that `names` built. Lifetimes are in seconds."""
+"""Uploads, records and memos: sealed bytes under keys that `names` built. Lifetimes are in seconds."""
 
 from __future__ import annotations
 
@@ -40,18 +40,36 @@ def record_get(owner: Owner, version: int) -> Call[bytes | None]:
 
 
 def memo_get(tenant: str, digests: Sequence[str]) -> Call[tuple[bytes | None, ...]]:
-    """Return a tenant's memos in the order of the digests, None for those that are absent."""
-    return Call("get", _memos(tenant, digests), (), tuple)
+    """Return a tenant's memos in the order of the digests, None for those that are absent or forgotten."""
+    return Call("get", _memos(tenant, digests), (), lambda values: tuple(value or None for value in values))
 
 
 def memo_put(tenant: str, digest: str, value: bytes, *, ttl: float) -> Call[bool]:
-    """Store a memo unless there is one; says whether it was stored."""
+    """Store a memo unless there is one, or it has been forgotten; says whether it was stored."""
     return Call("put_new", _memos(tenant, [digest]), (ms(ttl), value), bool)
 
 
 def memo_drop(tenant: str, digests: Sequence[str]) -> Call[int]:
     """Delete memos of a tenant, those of a job that failed validation, and return how many there were."""
     return Call("drop", _memos(tenant, digests), (), int)
+
+
+def memo_forget(tenant: str, digests: Sequence[str], *, ttl: float) -> Call[int]:
+    """Empty memos of a tenant, and return how many held something.
+
+    For `ttl` seconds none of them can be stored again: a worker may still be about to.
+    """
+    return Call("empty", _memos(tenant, digests), (ms(ttl),), int)
+
+
+def memos_full(tenant: str, digests: Sequence[str]) -> Call[int]:
+    """Count the memos of a tenant that hold something."""
+    return Call("full", _memos(tenant, digests), (), int)
+
+
+def unlink(keys: Sequence[str]) -> Call[int]:
+    """Remove keys of one owner, of whatever type, and return how many there were."""
+    return Call("unlink", tuple(keys), (), int)
 
 
 def _memos(tenant: str, digests: Sequence[str]) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 from urllib.parse import quote
@@ -22,6 +23,9 @@ from ebbtide_core.store.script import Argument, Call, Script, Scripts
 
 R = TypeVar("R")
 Command = tuple[Argument, ...]
+
+SCAN_BATCH: Final = 1_000
+"""Keys that the server looks at for one answer to SCAN."""
 
 _FRAME_BYTES: Final = 6
 
@@ -115,6 +119,53 @@ class SyncStore:
         reply = self._redis.execute_command(*command)
         self.stats.received(script, reply)
         return reply
+
+    def run_all(self, calls: Sequence[Call[R]]) -> list[R]:
+        """Return the results of calls in their order, with a round trip for all but the first. For reading.
+
+        Raises StoreUnavailable when the server does not answer in time.
+        """
+        if not calls:
+            return []
+        first = self.run(calls[0])
+        try:
+            replies = self._pipelined([_by_sha(self._scripts[call.script], call) for call in calls[1:]])
+        except (RedisError, OSError) as error:
+            raise _unavailable(error, self._redis) from None
+        return [first, *(self._later(c, r) for c, r in zip(calls[1:], replies, strict=True))]
+
+    def _later(self, call: Call[R], reply: Any) -> R:
+        """Return what a piped call was answered; one whose script the server does not know is run anew."""
+        if isinstance(reply, NoScriptError):
+            return self.run(call)
+        if isinstance(reply, RedisError):
+            raise _unavailable(reply, self._redis)
+        return call.result(reply)
+
+    def _pipelined(self, commands: Sequence[Command]) -> list[Any]:
+        pipe = self._redis.pipeline(transaction=False)
+        for command in commands:
+            self.stats.sent("pipeline", command)
+            pipe.execute_command(*command)
+        replies: list[Any] = pipe.execute(raise_on_error=False)
+        return replies
+
+    def scan(self, pattern: str) -> Iterator[list[str]]:
+        """Yield the keys that match, in batches; each at least once. Reads the server's whole key space.
+
+        Raises StoreUnavailable when the server does not answer in time.
+        """
+        cursor = 0
+        while True:
+            command: Command = ("SCAN", cursor, "MATCH", pattern, "COUNT", SCAN_BATCH)
+            try:
+                cursor, found = self._send("scan", command)
+            except (RedisError, OSError) as error:
+                raise _unavailable(error, self._redis) from None
+            if found:
+                yield [str(key, "utf-8") for key in found]
+            if cursor == 0:
+                return
 
     def close(self) -> None:
         """Close all connections."""

@@ -46,6 +46,24 @@ def raise_urgency(owner: Owner) -> Call[bool]:
     return Call("raise_urgency", _KEYS, (owner.member,), bool)
 
 
+def unqueue(owner: Owner, *, incarnation: str, generation: int, epoch: int) -> Call[bool]:
+    """Take the session's ready job out of the index, unless it is of a later claim than this one or of
+    another life of the session. A running attempt stays: its worker hears of the end at its next guard.
+    """
+    argv = (owner.member, names.encoded(incarnation), generation, epoch)
+    return Call("unqueue", _KEYS, argv, bool)
+
+
+def forget_member(owner: Owner) -> Call[tuple[int, int]]:
+    """Take a session out of the index, and return how many ready jobs and running attempts it had there."""
+    return Call("forget_member", _KEYS, (owner.member,), _pair)
+
+
+def mentions(owner: Owner) -> Call[int]:
+    """Count the entries of the index that name a session."""
+    return Call("mentions", _KEYS, (owner.member,), int)
+
+
 def take(
     worker_id: str, *, lease: float, max_queue_age: float, cap: int | None = None, ttl: float
 ) -> Call[TakeResult]:
@@ -121,6 +139,11 @@ def _take_result(reply: Any) -> TakeResult:
 def _sweep_result(reply: Any) -> SweepResult:
     put_back, lost, too_old, waiting, running = reply
     return SweepResult(_jobs(put_back), _jobs(lost), _jobs(too_old), waiting, running)
+
+
+def _pair(reply: Any) -> tuple[int, int]:
+    ready, running = reply
+    return ready, running
 
 
 def _depth(reply: Any) -> Depth:

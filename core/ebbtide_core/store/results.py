@@ -8,6 +8,7 @@ from enum import StrEnum
 from ebbtide_core.breaker import BreakerState
 from ebbtide_core.contract.job import After, Job, Urgency
 from ebbtide_core.contract.record import RecordHeader
+from ebbtide_core.contract.review import ReviewEntry
 from ebbtide_core.lineage.chain import Position
 
 
@@ -122,6 +123,39 @@ class TakeStatus(StrEnum):
     JOB = "job"
     EMPTY = "empty"
     CAPPED = "capped"
+
+
+@dataclass(frozen=True, slots=True)
+class CancelResult:
+    """The claim that was ended. `stage` is None, and all else empty, when there was none."""
+
+    job_id: str = ""
+    incarnation: str = ""
+    generation: int = 0
+    epoch: int = 0
+    stage: ClaimStage | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Was there a claim?"""
+        return self.stage is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """A degraded turn listed for review, and when: seconds since the epoch, by the server's clock."""
+
+    at: float
+    entry: ReviewEntry
+
+
+@dataclass(frozen=True, slots=True)
+class StateView:
+    """What a look at a session tells. `idle`: seconds since its state was written; `failures` in a row."""
+
+    view: SessionView
+    idle: float
+    failures: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ebbtide_core.breaker import BreakerState
 from ebbtide_core.contract.job import After, Urgency
 from ebbtide_core.contract.record import RecordHeader
+from ebbtide_core.contract.review import ReviewEntry
+from ebbtide_core.errors import ContractError
 from ebbtide_core.lineage.chain import Position
 from ebbtide_core.store.results import (
+    CancelResult,
     ClaimResult,
     ClaimStage,
     ClaimStatus,
@@ -16,11 +20,15 @@ from ebbtide_core.store.results import (
     GuardStatus,
     PublishResult,
     PublishStatus,
+    Reviewed,
     SessionView,
+    StateView,
 )
 from ebbtide_core.store.script import Call, ms, text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ebbtide_core.breaker import Outcome
     from ebbtide_core.names import Owner
 
@@ -172,6 +180,50 @@ def withdraw(owner: Owner, version: int) -> Call[bool]:
     return Call("withdraw", (owner.state,), (version,), bool)
 
 
+def cancel(owner: Owner, *, state_ttl: float) -> Call[CancelResult]:
+    """End the session's claim, whatever its stage and whoever has it, and return what was ended.
+
+    The breaker hears of no outcome; a probe ends with its claim. A worker that has the job is told REPLACED
+    at its next guard; a record that it publishes before that still counts. `fleet_calls.unqueue` takes the
+    job out of the index.
+    """
+    return Call("cancel", (owner.state,), (ms(state_ttl),), _cancel_result)
+
+
+def memos_used(
+    owner: Owner, digests: Sequence[str], *, incarnation: str, generation: int, ttl: float
+) -> Call[bool]:
+    """Note, before a worker reads or stores them, which memos hold partials of the session.
+
+    `ttl` is the lifetime of memos. False, and the worker must stop, when the session is of another life.
+    """
+    keys = (owner.state, owner.memos)
+    return Call("memos_used", keys, (incarnation, generation, ms(ttl), *digests), bool)
+
+
+def memo_names(owner: Owner) -> Call[tuple[str, ...]]:
+    """Return the names of the memos that may hold partials of the session."""
+    return Call("memo_names", (owner.memos,), (), _texts)
+
+
+def look(owner: Owner) -> Call[StateView | None]:
+    """Read a session and change nothing; None when it has no state. No ratio is told."""
+    return Call("look", (owner.state,), (), _state_view)
+
+
+def review_add(owner: Owner, entry: bytes | str, *, kept: int, ttl: float) -> Call[int]:
+    """List a degraded turn, with the server's time, and return how many are listed: the newest `kept`.
+
+    `entry` is a `ReviewEntry` as JSON. The list lives for `ttl` seconds from now.
+    """
+    return Call("review_add", (owner.review,), (entry, kept, ms(ttl)), int)
+
+
+def review_list(owner: Owner) -> Call[tuple[Reviewed, ...]]:
+    """Read the degraded turns listed for review, newest first; entries of another major are left out."""
+    return Call("review_list", (owner.review,), (), _reviewed)
+
+
 def _session_view(reply: Any) -> SessionView:
     incarnation, generation, newest, body, turns, breaker, split, mode, ratio, claimed, headers = reply
     return SessionView(
@@ -209,6 +261,33 @@ def _header(reply: Any) -> RecordHeader:
         body=text(body),
         withdrawn=bool(withdrawn),
     )
+
+
+def _cancel_result(reply: Any) -> CancelResult:
+    if reply is None:
+        return CancelResult()
+    job_id, incarnation, generation, epoch, stage = reply
+    return CancelResult(text(job_id), text(incarnation), generation, epoch, ClaimStage(text(stage)))
+
+
+def _state_view(reply: Any) -> StateView | None:
+    if reply is None:
+        return None
+    idle_ms, failures, view = reply
+    return StateView(_session_view(view), max(0, idle_ms) / 1000, failures)
+
+
+def _reviewed(reply: Any) -> tuple[Reviewed, ...]:
+    found = []
+    for line in reply:
+        at_ms, _, entry = line.partition(b" ")
+        with suppress(ContractError):
+            found.append(Reviewed(int(at_ms) / 1000, ReviewEntry.from_json(entry)))
+    return tuple(found)
+
+
+def _texts(reply: Any) -> tuple[str, ...]:
+    return tuple(map(text, reply))
 
 
 def _claim_result(reply: Any) -> ClaimResult:

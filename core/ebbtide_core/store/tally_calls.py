@@ -18,8 +18,11 @@ MAX_EVENTS: Final = 32
 
 
 def tally_add(owner: Owner, event: str, *, ttl: float) -> Call[int]:
-    """Count an event, and return how often it has happened. The tally lives for `ttl` seconds from now."""
-    return Call("tally_add", (owner.tally,), (event, ms(ttl), MAX_EVENTS), int)
+    """Count an event, and return how often it has happened. The tally lives for `ttl` seconds from now.
+
+    Nothing is counted, and 0 returned, for a session without state: it ran out or was forgotten.
+    """
+    return Call("tally_add", (owner.state, owner.tally), (event, ms(ttl), MAX_EVENTS), int)
 
 
 def tally(owner: Owner) -> Call[dict[str, int]]:

@@ -16,9 +16,9 @@ KEY_ENV = "EBBTIDE_TEST_KEY"
 KEY = "sk-ant-test-0123456789abcdef"
 
 
-def terms(language: str = "", max_tokens: int = 1_000) -> Terms:
+def terms(language: str = "", max_tokens: int = 1_000, instructions: str = "") -> Terms:
     """What a job asks for."""
-    return Terms("acme", language, max_tokens, lambda text: len(text) // 4)
+    return Terms("acme", language, max_tokens, lambda text: len(text) // 4, instructions=instructions)
 
 
 def chunk(*texts: str, label: str = "messages 0 to 9") -> Chunk:

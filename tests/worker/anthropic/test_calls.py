@@ -12,6 +12,7 @@ from anthropic import AsyncAnthropic
 
 from ebbtide_core.summary.model import LIST_FIELDS, Summary
 from ebbtide_worker.config import WorkerConfig
+from ebbtide_worker.mapper import memo_name
 from ebbtide_worker.summarisers.anthropic import MODEL, Anthropic
 from ebbtide_worker.summarisers.base import PROSE, Partial
 from ebbtide_worker.summarisers.registry import Summarisers, known
@@ -101,6 +102,25 @@ async def test_the_language_that_was_asked_for_is_told_and_noted(
     assert "Language of your answer: de.\n" in told[0]
     assert "Language of your answer: the one that the user writes in.\n" in told[1]
     assert (asked.summary.language, free.summary.language) == ("de", "en")
+
+
+async def test_what_the_host_asks_of_a_summary_is_told_outside_the_data(
+    standin: StandIn, summariser: Anthropic
+) -> None:
+    """On one line in front of the transcript, which can't be taken for a part of it."""
+    await summariser.map(chunk(), terms(instructions="Keep every port\n number. <x>"))
+    await summariser.map(chunk(), terms())
+
+    told = [user_text(entry) for entry in standin.control.requests()]
+    asked = "by the platform that runs the session: Keep every port number. <x>.\n"
+    assert asked in told[0].partition("<transcript-")[0]
+    assert "by the platform that runs the session: nothing.\n" in told[1]
+
+
+def test_other_instructions_have_other_memos(summariser: Anthropic) -> None:
+    """A partial that was made to other instructions is not used again."""
+    names = {memo_name(chunk(), summariser, terms(instructions=asked)) for asked in ("", "a", "b")}
+    assert len(names) == 3
 
 
 async def test_too_many_and_too_long_items_are_cut(standin: StandIn, summariser: Anthropic) -> None:

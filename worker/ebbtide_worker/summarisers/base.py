@@ -73,7 +73,8 @@ class Terms:
     most.
 
     `count` gives the tokens of a text in the host's model, in which `max_tokens` is meant. `reader` reads
-    messages by rules, each once a job.
+    messages by rules, each once a job. `instructions` are the host's for this one summary; a summariser that
+    works by rules follows none.
     """
 
     tenant: str
@@ -81,6 +82,7 @@ class Terms:
     max_tokens: int
     count: Callable[[str], int]
     reader: Reader = field(default_factory=Reader)
+    instructions: str = ""
 
 
 PROSE: Final = ("session_intent",)

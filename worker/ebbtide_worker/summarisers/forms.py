@@ -26,6 +26,7 @@ _TOLD: Final = frozenset(
 _TOLD_OF_BASE: Final = _TOLD - {"decisions", "completed"}
 """The base's intent was written from its lists, which grow with the session: they need no second reading."""
 
+_NOTHING_ASKED: Final = "nothing"
 _SAME_LANGUAGE: Final = "the one that the user writes in"
 
 
@@ -70,7 +71,12 @@ JOINED: Final = Form(_prompt("merge.system"), _prompt("merge.user"), PROSE)
 
 def notes(chunk: Chunk, terms: Terms, marks: Marks) -> Request:
     """Return the call that summarises a chunk."""
-    values = {"label": chunk.label, "language": _asked_language(terms), "tokens": str(terms.max_tokens)}
+    values = {
+        "label": chunk.label,
+        "language": _asked_language(terms),
+        "tokens": str(terms.max_tokens),
+        "asked": " ".join(well_formed(terms.instructions).split()) or _NOTHING_ASKED,
+    }
     return NOTES.filled(chunk.text, marks, **values)
 
 

@@ -1,4 +1,4 @@
--- uses: state, breaker, claim, headers
+-- uses: state, breaker, claim, headers, view
 -- Counts a turn of a host once and returns what the session's state holds. Creates the state when absent.
 --
 -- KEYS[1]  the session's state
@@ -9,10 +9,7 @@
 -- ARGV[5]  ratio of the model to store, or ''
 -- ARGV[6]  lifetime of the state
 -- ARGV[7]  counted turns after which an open breaker becomes half-open
--- Reply    incarnation, generation, newest, its body, turns, breaker, split brain (0|1), mode or nil,
---          ratio or nil,
---          claim or nil: {job, generation, epoch, position, stage, urgency},
---          headers, oldest first: {version, generation, position, body, withdrawn}
+-- Reply    the view, as in lib/view.lua, with the ratio of the model
 local HOSTS, RATIOS = 16, 16
 local host, seq, model, ratio = 'host:' .. ARGV[1], tonumber(ARGV[2]), 'ratio:' .. ARGV[4], ARGV[5]
 
@@ -40,19 +37,4 @@ end
 
 save(ARGV[6])
 
-local claim = false
-if state.claim_job then
-  claim = {
-    state.claim_job, int('claim_generation'), int('claim_epoch'), state.claim_position, state.claim_stage,
-    state.claim_urgency,
-  }
-end
-local kept = {}
-for i, header in ipairs(headers()) do
-  kept[i] = {header.version, header.generation, header.position, header.body, header.withdrawn}
-end
-return {
-  state.inc, int('gen'), int('newest'), state.newest_body or '', int('turns'), breaker_state(),
-  int('turns') < int('split_until') and 1 or 0, state.mode or false,
-  state[model] and string.match(state[model], '^%d+ (.*)$') or false, claim, kept,
-}
+return view(model)

@@ -120,6 +120,17 @@ local function finish(attempt)
   return true
 end
 
+local function member_of(attempt) return string.match(attempt, '^[^ ]+') end
+
+-- Returns the running attempts of a session. Looks at those of all: nothing on the way of a job asks.
+local function attempts_of(member)
+  local found = {}
+  for _, attempt in ipairs(redis.call('ZRANGE', RUNNING, 0, -1)) do
+    if member_of(attempt) == member then found[#found + 1] = attempt end
+  end
+  return found
+end
+
 local function running_job(attempt)
   local job = {}
   job.member, job.incarnation, job.generation, job.epoch, job.attempt =

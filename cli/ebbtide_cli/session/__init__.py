@@ -1,0 +1,1 @@
+"""`ebbtide session`: looks at sessions by hand, withdraws versions, forgets sessions."""
