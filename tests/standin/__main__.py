@@ -26,6 +26,7 @@ examples:
   python -m tests.standin --port 8099 --latency lognormal:5,24 --fault overloaded:0.1
   python -m tests.standin --port 8099 --requests 50 --per 60 --concurrency 16
   ANTHROPIC_BASE_URL=http://127.0.0.1:8099 ANTHROPIC_API_KEY=any ebbtide worker
+  OPENAI_BASE_URL=http://127.0.0.1:8099/v1 OPENAI_API_KEY=any python -m examples.openai_loop --help
 
 while it runs (the next request gets 529; what it was asked; that it serves):
   curl -d '{{"queue": [{{"kind": "overloaded"}}]}}' http://127.0.0.1:8099/control
@@ -59,7 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     faults = "\n".join(f"  {kind:<24}{meaning}" for kind, meaning in MEANING.items())
     parser = argparse.ArgumentParser(
         prog="python -m tests.standin",
-        description="A stand-in for the Anthropic Messages API: answers, fails and limits as told.",
+        description="A stand-in for Anthropic's and OpenAI's APIs: answers, fails and limits as told.",
         epilog=_EXAMPLES.format(faults=faults),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tests.standin import summaries
-from tests.standin.behaviour import Behaviour
+from tests.standin.behaviour import Behaviour, Call
 from tests.standin.kinds import Kind
 from tests.standin.prompt import Prompt, roughly
 
@@ -32,7 +32,7 @@ def message(prompt: Prompt, behaviour: Behaviour, number: int, warm: bool, count
     body = envelope(prompt, number)
     if behaviour.kind is Kind.NULL:
         return {**body, "content": None, "stop_reason": None}
-    content, stop_reason = _content(prompt, behaviour)
+    content, stop_reason = _content(prompt, behaviour, number)
     return {
         **body,
         "content": content,
@@ -56,19 +56,26 @@ def usage(prompt: Prompt, output: str, warm: bool, count: Count) -> Json:
     }
 
 
-def _content(prompt: Prompt, behaviour: Behaviour) -> tuple[list[Json], str]:
+def calls(prompt: Prompt, behaviour: Behaviour, number: int) -> list[tuple[str, Call]]:
+    """Return the tool calls of an answer, each with its id; those that were given get ids of their own."""
+    if behaviour.calls:
+        return [(f"call_standin_{number}_{at}", call) for at, call in enumerate(behaviour.calls)]
+    return [("toolu_standin", Call(name=prompt.tools[0] if prompt.tools else "bash"))]
+
+
+def _content(prompt: Prompt, behaviour: Behaviour, number: int) -> tuple[list[Json], str]:
     text = summaries.text(prompt, behaviour)
     if behaviour.stops:
-        return _stopped(prompt, behaviour.stops, text), behaviour.stops
+        return _stopped(prompt, behaviour, number, text), behaviour.stops
     if roughly(text) > prompt.max_tokens:
         return [{"type": "text", "text": text[: prompt.max_tokens * 4]}], "max_tokens"
     return [{"type": "text", "text": text}], "end_turn"
 
 
-def _stopped(prompt: Prompt, reason: str, text: str) -> list[Json]:
-    if reason == "refusal":
+def _stopped(prompt: Prompt, behaviour: Behaviour, number: int, text: str) -> list[Json]:
+    if behaviour.stops == "refusal":
         return []
-    if reason == "tool_use":
-        name = prompt.tools[0] if prompt.tools else "bash"
-        return [{"type": "tool_use", "id": "toolu_standin", "name": name, "input": {}}]
+    if behaviour.stops == "tool_use":
+        made = calls(prompt, behaviour, number)
+        return [{"type": "tool_use", "id": name, **call.model_dump()} for name, call in made]
     return [{"type": "text", "text": text[: len(text) // 2]}]

@@ -12,11 +12,18 @@ from tests.standin.kinds import STOPS, Kind
 from tests.standin.latency import Latency, Seconds, draw
 from tests.standin.limits import Limits, Meter
 
-__all__ = ["Behaviour", "Kind", "Rate", "Script", "Settings"]
+__all__ = ["Behaviour", "Call", "Kind", "Rate", "Script", "Settings"]
 
 
 class _Document(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Call(_Document):
+    """One tool call of an answer."""
+
+    name: str
+    input: dict[str, Any] = Field(default_factory=dict)
 
 
 class Behaviour(_Document):
@@ -24,7 +31,8 @@ class Behaviour(_Document):
 
     `when`: only requests whose prompt contains this. `latency`: before the response, None for the setting.
     `status`: of `status` (default 500) and `html` (default 200). `error_code` and `retry_after` (seconds)
-    replace those of an error. `stop_reason`: of `stop`. `fields` replace fields of a good summary.
+    replace those of an error. `stop_reason`: of `stop`. `fields` replace fields of a good summary. `calls`:
+    of `tool_call`, with new ids each time; without any, the request's first tool is called with nothing.
     """
 
     kind: Kind = Kind.GOOD
@@ -36,6 +44,7 @@ class Behaviour(_Document):
     stop_reason: str = "max_tokens"
     text: str = ""
     fields: dict[str, Any] = Field(default_factory=dict)
+    calls: tuple[Call, ...] = ()
     seconds: float = Field(default=600.0, ge=0)
 
     @property

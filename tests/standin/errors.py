@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from tests.standin.kinds import Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tests.standin.behaviour import Behaviour
 
 TYPES: Final = {
@@ -93,11 +95,11 @@ by code). Neither documents a `retry-after` with a spend limit. The SDK never lo
 """
 
 
-def error_of(behaviour: Behaviour) -> Error | None:
+def error_of(behaviour: Behaviour, presets: Mapping[Kind, Error] = PRESETS) -> Error | None:
     """Return the error that a behaviour is, or None. Its code and its time replace those of the name."""
     if behaviour.kind is Kind.STATUS:
         error = Error(behaviour.status or 500, "made to fail")
-    elif (preset := PRESETS.get(behaviour.kind)) is not None:
+    elif (preset := presets.get(behaviour.kind)) is not None:
         error = preset
     else:
         return None

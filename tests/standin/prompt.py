@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from ebbtide_cli.replay.provider_rules import broken_rules
 from ebbtide_core.budget.tokens import tokenizer
-from tests.standin.errors import Error, invalid, too_long
+from tests.standin.errors import Error, invalid
 
 MESSAGE_ID: Final = re.compile(r"MSGID-\w+")
 """The convention for ids of messages."""
@@ -35,7 +35,8 @@ def exactly(text: str) -> int:
     return max(1, tokenizer().count(text))
 
 
-def _compact(value: Any) -> str:
+def compact(value: Any) -> str:
+    """Return a value as JSON in one line, all of Unicode as it is."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -60,29 +61,38 @@ class Prompt:
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> Prompt:
         """Return what a request that has no `problem` holds."""
-        head = _compact([body.get("system"), body.get("tools")])
-        text = head + _compact(body["messages"])
+        head = compact([body.get("system"), body.get("tools")])
         form = (body.get("output_config") or {}).get("format") or {}
-        return cls(
+        return cls.showing(
+            head + compact(body["messages"]),
             model=body["model"],
             max_tokens=body.get("max_tokens", 0),
-            text=text,
-            ids=tuple(dict.fromkeys(MESSAGE_ID.findall(text))),
             schema=form.get("schema") if form.get("type") == "json_schema" else None,
             tools=tuple(tool.get("name", "") for tool in body.get("tools") or ()),
-            order=order.group(1).strip() if (order := ORDER.search(text)) else "",
-            prefix=head if "cache_control" in _compact(body) else "",
+            prefix=head if "cache_control" in compact(body) else "",
         )
 
-    def overflow(self, window: int) -> Error | None:
-        """Return the error of a prompt that the window does not hold, by real count.
+    @classmethod
+    def showing(cls, text: str, **fields: Any) -> Prompt:
+        """Return the prompt of this text, with what can be seen in it."""
+        order = ORDER.search(text)
+        ids = tuple(dict.fromkeys(MESSAGE_ID.findall(text)))
+        return cls(text=text, ids=ids, order=order.group(1).strip() if order else "", **fields)
+
+    def overflow(self, window: int) -> int:
+        """Return the tokens of a prompt that the window does not hold, by real count; 0 when it does.
 
         A token is at least a byte, so most prompts need no tokenizer.
         """
         if len(self.text.encode(errors="replace")) <= window:
-            return None
+            return 0
         tokens = exactly(self.text)
-        return too_long(tokens, window) if tokens > window else None
+        return tokens if tokens > window else 0
+
+
+def is_json(body: Any) -> bool:
+    """Say whether a request is a JSON object; a lone surrogate makes it none."""
+    return isinstance(body, dict) and not _LONE_SURROGATE.search(compact(body))
 
 
 def problem(key: str, version: str, body: Any, *, counting: bool = False) -> Error | None:
@@ -95,7 +105,7 @@ def problem(key: str, version: str, body: Any, *, counting: bool = False) -> Err
         return Error(401, "x-api-key header is required")
     if not version:
         return invalid("anthropic-version: header is required")
-    if not isinstance(body, dict) or _LONE_SURROGATE.search(_compact(body)):
+    if not is_json(body):
         return invalid("The request body is not valid JSON")
     compacting = body.get("compaction") is not None
     wrong = next(

@@ -6,11 +6,12 @@ import json
 import time
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from tests.standin import answers, compaction
+from tests.standin import answers, chat, compaction, context, errors, openai_errors, responses
 from tests.standin.behaviour import Behaviour
-from tests.standin.errors import PRESETS, Error, error_of
+from tests.standin.errors import Error, error_of
 from tests.standin.kinds import Kind
 from tests.standin.log import Entry
 from tests.standin.prompt import Prompt, exactly, problem, roughly
@@ -22,6 +23,24 @@ MESSAGES: Final = "/v1/messages"
 COUNT: Final = "/v1/messages/count_tokens"
 REJECTED: Final = "rejected"
 COUNTED: Final = "counted"
+
+
+class OpenAI(Protocol):
+    """One of OpenAI's APIs: what it rejects, how it is read, how it answers."""
+
+    def problem(self, key: str, body: Any) -> Error | None:
+        """Return the error of a request that the API rejects, else None."""
+
+    def prompt(self, body: dict[str, Any]) -> Prompt:
+        """Return what a request that has no `problem` holds."""
+
+    def message(
+        self, prompt: Prompt, behaviour: Behaviour, number: int, count: answers.Count
+    ) -> dict[str, Any]:
+        """Return the body of an answer."""
+
+
+OPENAI: Final[dict[str, OpenAI]] = {"/v1/chat/completions": chat, "/v1/responses": responses}
 
 
 class Way(StrEnum):
@@ -54,14 +73,18 @@ def reply(standin: StandIn, entry: Entry, *, key: str, version: str, size: int) 
     """Return what to say to a request of `size` bytes; `key` and `version` are its headers', "" without."""
     body = entry.body
     if size > standin.script.max_bytes:
-        return _failed(REJECTED, PRESETS[Kind.TOO_LARGE], entry)
+        return _failed(REJECTED, errors.PRESETS[Kind.TOO_LARGE], entry)
+    if (openai := OPENAI.get(entry.path)) is not None:
+        if (wrong := openai.problem(key, body)) is not None:
+            return _failed(REJECTED, wrong, entry)
+        return _message(standin, entry, openai.prompt(body))
     if entry.path not in (MESSAGES, COUNT):
         return _failed(REJECTED, Error(404, f"Not found: {entry.path}"), entry)
     counting = entry.path == COUNT
     if isinstance(body, dict) and counting:
         body = {name: value for name, value in body.items() if name != "compaction"}
     wrong = problem(key, version, body, counting=counting)
-    wrong = wrong or compaction.problem(body, entry.betas, standin.seal)
+    wrong = wrong or compaction.problem(body, entry.betas, standin.seal) or context.problem(body, entry.betas)
     if wrong is not None:
         return _failed(REJECTED, wrong, entry)
     prompt = Prompt.of(body)
@@ -73,8 +96,8 @@ def reply(standin: StandIn, entry: Entry, *, key: str, version: str, size: int) 
 def _message(standin: StandIn, entry: Entry, prompt: Prompt) -> Reply:
     entry.ids = list(prompt.ids)
     script = standin.script
-    if (wrong := prompt.overflow(script.window)) is not None:
-        return _failed(REJECTED, wrong, entry)
+    if tokens := prompt.overflow(script.window):
+        return _failed(REJECTED, _shapes(entry).too_long(tokens, script.window), entry)
     count = exactly if script.exact else roughly
     left = script.meter.ask(entry.key, count(prompt.text), entry.in_flight, time.monotonic())
     if left.error is not None:
@@ -93,13 +116,15 @@ def _treated(standin: StandIn, entry: Entry, prompt: Prompt, behaviour: Behaviou
         return Reply(kind, wait=behaviour.seconds, way=Way.NONE)
     if kind is Kind.DROP:
         return Reply(kind, wait=wait, way=Way.NONE)
-    if (error := error_of(behaviour)) is not None:
+    if (error := error_of(behaviour, _shapes(entry).PRESETS)) is not None:
         return replace(_failed(kind, error, entry), wait=wait)
     if kind is Kind.HTML:
         return Reply(kind, behaviour.status or 200, answers.PAGE, wait=wait)
     count = exactly if standin.script.exact else roughly
     warm = standin.warm(prompt)
-    if entry.body.get("compaction") is not None:
+    if (openai := OPENAI.get(entry.path)) is not None:
+        body = openai.message(prompt, behaviour, entry.number, count)
+    elif entry.body.get("compaction") is not None:
         body = compaction.message(prompt, behaviour, entry.number, warm, count, standin.seal)
     else:
         body = answers.message(prompt, behaviour, entry.number, warm, count)
@@ -108,12 +133,21 @@ def _treated(standin: StandIn, entry: Entry, prompt: Prompt, behaviour: Behaviou
 
 
 def _told(outcome: str, body: dict[str, Any], entry: Entry) -> Reply:
-    return Reply(outcome, 200, body, {"request-id": entry.request_id})
+    return Reply(outcome, 200, body, _named(entry))
 
 
 def _failed(outcome: str, error: Error, entry: Entry) -> Reply:
-    headers = {"request-id": entry.request_id, **error.headers}
-    return Reply(outcome, error.status, error.body(entry.request_id), headers)
+    body = openai_errors.body(error) if entry.path in OPENAI else error.body(entry.request_id)
+    return Reply(outcome, error.status, body, {**_named(entry), **error.headers})
+
+
+def _named(entry: Entry) -> dict[str, str]:
+    return {"x-request-id" if entry.path in OPENAI else "request-id": entry.request_id}
+
+
+def _shapes(entry: Entry) -> ModuleType:
+    """Return the module that holds the errors of the API that was asked."""
+    return openai_errors if entry.path in OPENAI else errors
 
 
 def encoded(body: Any) -> tuple[bytes, str]:
