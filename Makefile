@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check bench clean
+.PHONY: help demo test check bench conformance clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -25,6 +25,7 @@ help:
 	@echo "make demo TRANSCRIPTS=path   the same with your own transcripts (files, or a quoted pattern)"
 	@echo "make test                    run the tests; ARGS='-k name' is passed on to pytest"
 	@echo "make bench                   measure, and print tables; ARGS=prepare names one, ARGS=--help tells all"
+	@echo "make conformance             run AgentLane's own compaction tests over ours; needs Python 3.12, see PYTHON312="
 	@echo "make check                   format, lint, types, import contracts, file and function length"
 	@echo "make clean                   remove the environment, caches and built packages"
 	@echo "Each sets up $(VENV) by itself; that takes a minute once. Needed: Python 3.11 or newer, make, a package index."
@@ -44,6 +45,9 @@ check: $(READY)
 
 bench: $(READY)
 	@$(BIN)/python -m bench $(ARGS)
+
+conformance:
+	@PYTHON312="$(PYTHON312)" $(PYTHON) tests/conformance/run.py
 
 clean:
 	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
