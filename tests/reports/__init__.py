@@ -1,0 +1,1 @@
+"""Faults that users of other compactors met: each with the smallest conversation that showed it."""
