@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from ebbtide_core.dialects.base import Dialect
 from ebbtide_core.lineage import buffer
 
 
@@ -15,9 +16,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     found: list[int] = []
     original = buffer.checked
 
-    def counting(message: Any, index: int) -> Any:
+    def counting(message: Any, index: int, dialect: Dialect) -> Any:
         found.append(index)
-        return original(message, index)
+        return original(message, index, dialect)
 
     monkeypatch.setattr(buffer, "checked", counting)
     return found

@@ -20,7 +20,7 @@ from ebbtide_core.dialects.base import PlainMessage
 from ebbtide_core.dialects.detect import by_name
 from ebbtide_core.policy import Policy
 from ebbtide_core.summary.extractive import extract
-from ebbtide_core.summary.source import SourceMessage
+from ebbtide_core.summary.source import SourceMessage, source_message
 from ebbtide_worker.plan import borders
 
 RATE_GOAL: Final = 4_000
@@ -51,7 +51,7 @@ class Sample:
         """Return a session of so many messages with words of so many tokens each."""
         dialect = by_name(dialect_name)
         talk = session(messages, tokens, dialect_name)
-        source = [SourceMessage(i, m["role"], dialect.blocks(m)) for i, m in enumerate(talk)]
+        source = [source_message(i, m, dialect) for i, m in enumerate(talk)]
         texts = ["\n".join(block.text for block in message.blocks) for message in source]
         starts = [i for i, message in enumerate(talk) if not dialect.only_results(message)]
         sizes = [tokenizer().count(text) for text in texts]

@@ -138,7 +138,7 @@ class Inline:
     def _size(self, message: Message) -> int:
         known = self._known.get(id(message))
         if known is None or known[0] is not message:
-            weight = self._dialect.weight(checked(message, 0))
+            weight = self._dialect.weight(checked(message, 0, self._dialect))
             known = message, self._tokens.count(weight.text) + weight.fixed + 1
             self._known[id(message)] = known
         return known[1]

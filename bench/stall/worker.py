@@ -44,7 +44,8 @@ class Worker:
 def working(config: WorkerConfig, folder: Path) -> Iterator[Worker]:
     """Yield a worker that takes jobs; it is stopped in the end."""
     log, ready = folder / "worker.log", folder / "worker.ready"
-    command = [sys.executable, "-m", "bench.stall.serve", json.dumps(asdict(config)), str(ready)]
+    settings = {name: value for name, value in asdict(config).items() if name != "codec"}
+    command = [sys.executable, "-m", "bench.stall.serve", json.dumps(settings), str(ready)]
     env = {**os.environ, KEY_ENV: "k-bench", "no_proxy": "127.0.0.1"}
     with log.open("wb") as output:
         process = spawn(command, death_signal=signal.SIGKILL, output=output, cwd=ROOT, env=env)

@@ -7,12 +7,15 @@ from typing import Annotated
 
 import typer
 
+from ebbtide_cli.cost.command import EPILOG as COST_EPILOG
+from ebbtide_cli.cost.command import cost
 from ebbtide_cli.demo.command import EPILOG as DEMO_EPILOG
 from ebbtide_cli.demo.command import demo
 from ebbtide_cli.doctor.command import EPILOG as DOCTOR_EPILOG
 from ebbtide_cli.doctor.command import doctor
 from ebbtide_cli.replay.command import EPILOG as REPLAY_EPILOG
 from ebbtide_cli.replay.command import replay
+from ebbtide_cli.session.command import app as session_app
 from ebbtide_cli.up import EPILOG as UP_EPILOG
 from ebbtide_cli.up import up
 from ebbtide_cli.worker import EPILOG as WORKER_EPILOG
@@ -51,6 +54,8 @@ def main(
 
 app.command(epilog=DEMO_EPILOG)(demo)
 app.command(epilog=REPLAY_EPILOG)(replay)
+app.command(epilog=COST_EPILOG)(cost)
 app.command(epilog=UP_EPILOG)(up)
 app.command(epilog=WORKER_EPILOG)(worker)
 app.command(epilog=DOCTOR_EPILOG)(doctor)
+app.add_typer(session_app)

@@ -57,6 +57,14 @@ Grace = Annotated[
         "--grace", metavar="SECONDS", help="A stopping worker gives its jobs this long [EBBTIDE_GRACE]"
     ),
 ]
+CodecName = Annotated[
+    str | None,
+    typer.Option(
+        "--codec",
+        metavar="MODULE:OBJECT",
+        help="Encodes what is kept at rest, as the hosts do [EBBTIDE_CODEC]",
+    ),
+]
 LogFormatName = Annotated[
     str | None,
     typer.Option("--log-format", metavar="FORMAT", help="auto, json or console [EBBTIDE_LOG_FORMAT]"),

@@ -41,6 +41,7 @@ class Settings(BaseSettings):
         default=_POLICY.tick, gt=0, description="seconds between a worker's maintenance ticks"
     )
     grace: float = Field(default=20.0, ge=0, description="seconds a stopping worker gives its jobs to end")
+    codec: str = Field(default="", description="module:object that encodes what is kept at rest")
     log_format: LogFormat = Field(default="auto", description="console on a terminal, else JSON lines")
     log_level: LogLevel = Field(default="info", description="least level that is logged")
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from ebbtide_cli import options
+from ebbtide_cli.codec import named_codec
 from ebbtide_cli.settings import ANTHROPIC, EXTRACTIVE, Settings
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def worker(
     running_lease: options.RunningLease = None,
     tick: options.Tick = None,
     grace: options.Grace = None,
+    codec: options.CodecName = None,
     metrics_port: MetricsPort = None,
     ready_file: ReadyFile = None,
     log_format: options.LogFormatName = None,
@@ -57,6 +59,7 @@ def worker(
             running_lease=running_lease,
             tick=tick,
             grace=grace,
+            codec=codec,
             log_format=log_format,
             log_level=log_level,
         ),
@@ -105,6 +108,7 @@ def worker_config(settings: Settings) -> WorkerConfig:
         renew_every=RENEWED * settings.running_lease,
         tick=settings.tick,
         grace=settings.grace,
+        codec=named_codec(settings.codec),
     )
 
 

@@ -66,6 +66,11 @@ class ContractError(EbbtideError):
     versions."""
 
 
+class CodecError(ContractError):
+    """The codec of data at rest failed: check that all processes of the pool have the same one, and its
+    keys."""
+
+
 class NotApplicable(EbbtideError):
     """The record's position does not lie on the buffer's chain: keep the buffer, ask for a new record."""
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ebbtide_core.contract.manifest import PolicyDocument
+from ebbtide_core.economy.rates import Rates
 from ebbtide_core.jsonio import digest
 
 MAX_MESSAGE_BYTES: Final = 32 << 20
 MAX_BUFFER_MESSAGES: Final = 100_000
 IMAGE_TOKENS: Final = 1_500
 DOCUMENT_TOKENS: Final = 3_000
+SWAP_RATIO: Final = 0.85
+"""The default, which goes with any watermarks."""
 
 
 class Mode(StrEnum):
@@ -40,11 +44,26 @@ class Policy(BaseModel):
 
     soft: float = Field(default=0.70, gt=0, le=1, description="watermark that enqueues a compaction")
     hard: float = Field(default=0.95, gt=0, le=1, description="watermark that no request may pass")
+    swap_ratio: float = Field(
+        default=SWAP_RATIO, gt=0, le=1, description="share from which a ready record is always swapped in"
+    )
+    rates: Rates | None = Field(
+        default=None, description="prices that decide when a swap pays; those known of the model"
+    )
     keep_recent_tokens: int | None = Field(
-        default=None, ge=0, description="tail kept as it is; min(20,000, 40 %)"
+        default=None, ge=0, description="tail kept as it is; min(20,000, 10 %)"
     )
     keep_recent_messages: int = Field(
         default=4, ge=1, description="messages kept as they are, as far as they fit"
+    )
+    min_turns_between_swaps: int = Field(
+        default=5, ge=0, description="turns from one swap to the next, below hard"
+    )
+    prune_min_tokens: int = Field(
+        default=2_000, ge=0, description="superseded results are left out only if that saves so much"
+    )
+    superseding: Mapping[str, tuple[str, ...]] | None = Field(
+        default=None, description="arguments by tool that make two calls alike; empty: none ever are"
     )
     min_new_tokens: int | None = Field(default=None, ge=0, description="least worth a job; min(8,000, 10 %)")
     max_tokens: int | None = Field(default=None, gt=0, description="output when not given; min(4,096, 25 %)")
@@ -64,6 +83,7 @@ class Policy(BaseModel):
     breaker_failures: int = Field(default=3, ge=1, description="failures in a row that open the breaker")
     breaker_cooldown: int = Field(default=5, ge=1, description="counted turns before a probe")
     records_kept: int = Field(default=5, ge=1, description="newest records kept")
+    review_kept: int = Field(default=100, ge=1, description="degraded turns listed for review")
     state_ttl: float = Field(
         default=7 * 86_400.0, gt=0, description="seconds that state and records live untouched"
     )
@@ -81,6 +101,11 @@ class Policy(BaseModel):
     def _ordered(self) -> Self:
         if self.soft >= self.hard:
             raise ValueError(f"soft ({self.soft}) must be below hard ({self.hard})")
+        moved = self.swap_ratio != SWAP_RATIO
+        if moved and not self.soft <= self.swap_ratio <= self.hard:
+            raise ValueError(
+                f"swap_ratio ({self.swap_ratio}) must lie within soft ({self.soft}) and hard ({self.hard})"
+            )
         return self
 
 
@@ -109,7 +134,7 @@ def limits(policy: Policy, window: int, max_tokens: int | None = None) -> Limits
         window=window,
         soft=int(window * policy.soft),
         hard=int(window * policy.hard),
-        keep_recent_tokens=share(policy.keep_recent_tokens, 20_000, 0.40),
+        keep_recent_tokens=share(policy.keep_recent_tokens, 20_000, 0.10),
         keep_recent_messages=policy.keep_recent_messages,
         min_new_tokens=share(policy.min_new_tokens, 8_000, 0.10),
         max_tokens=share(policy.max_tokens, 4_096, 0.25) if max_tokens is None else max_tokens,
@@ -117,13 +142,14 @@ def limits(policy: Policy, window: int, max_tokens: int | None = None) -> Limits
     )
 
 
-def document(policy: Policy, window: int) -> PolicyDocument:
-    """Return the fields of a policy that change a summary."""
+def document(policy: Policy, window: int, instructions: str = "") -> PolicyDocument:
+    """Return the fields of a policy that change a summary, with what the host asks of this one."""
     return PolicyDocument(
         chunk_tokens=policy.chunk_tokens,
         summary_max_tokens=limits(policy, window).summary_max_tokens,
         summariser=policy.summariser,
         language=policy.language,
+        instructions=instructions,
     )
 
 

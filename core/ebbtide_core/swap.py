@@ -10,7 +10,7 @@ from ebbtide_core.dialects.base import Message
 from ebbtide_core.errors import NotApplicable
 from ebbtide_core.lineage.buffer import Buffer, Entry, Kind
 from ebbtide_core.lineage.chain import Position, Relation
-from ebbtide_core.lineage.exchanges import exchanges
+from ebbtide_core.lineage.exchanges import bound_to_ephemeral, exchanges
 from ebbtide_core.summary.message import recognise, wrap
 
 
@@ -51,11 +51,12 @@ def apply(record: SummaryRecord, buffer: Buffer) -> Swap:
     message, the carried and ephemeral messages from before the position, and the rest as it was.
 
     Raises NotApplicable when the position is not on the buffer's chain, the record is damaged, a message
-    pinned since is not among the carried ones, or an ephemeral one would lose its call or result.
+    pinned since is not among the carried ones, or an ephemeral one would lose its other half or hide the
+    summary from the provider.
     """
     if not applies(record.position, buffer):
         raise NotApplicable(f"version {record.version} at {record.position} is not on the buffer's chain")
-    cut = _cut(buffer, record.position.count)
+    cut = tail_start(buffer, record.position.count)
     kept = _kept(buffer, cut, record)
     _check_ties(buffer, cut, frozenset(kept))
     lead, behind = heads(buffer.entries, cut)
@@ -104,7 +105,7 @@ def _summary_message(record: SummaryRecord, buffer: Buffer) -> Message:
     return buffer.dialect.user(text)
 
 
-def _cut(buffer: Buffer, count: int) -> int:
+def tail_start(buffer: Buffer, count: int) -> int:
     """Return the buffer index of the first message that was said after the position."""
     after = (i for i, e in enumerate(buffer.entries) if e.kind is Kind.SPOKEN and e.count > count)
     return next(after, len(buffer.entries))
@@ -122,10 +123,13 @@ def _kept(buffer: Buffer, cut: int, record: SummaryRecord) -> list[int]:
 
 
 def _check_ties(buffer: Buffer, cut: int, kept: frozenset[int]) -> None:
-    """Raise NotApplicable when an ephemeral message before the cut would stay without its call or result."""
+    """Raise NotApplicable when an ephemeral message before the cut would stay without its other half, or
+    would have the provider read nothing of the summary."""
     head = buffer.entries[:cut]
-    tied = {i for i, e in enumerate(head) if e.kind is Kind.EPHEMERAL and (e.calls or e.results)}
-    for run in exchanges(head) if tied else ():
-        span = range(run.start, run.stop)
-        if not tied.isdisjoint(span) and any(head[i].kind is not Kind.SYSTEM and i not in kept for i in span):
+    gone = max((i for i, e in enumerate(head) if e.kind is not Kind.SYSTEM and i not in kept), default=-1)
+    if any(head[i].is_base for i in kept if i < gone):
+        raise NotApplicable("a compaction of the provider's would stay behind the summary and hide it")
+    for run in exchanges(head) if any(e.kind is Kind.EPHEMERAL for e in head) else ():
+        left = any(head[i].kind is not Kind.SYSTEM and i not in kept for i in range(run.start, run.stop))
+        if left and bound_to_ephemeral(head[run.start : run.stop]):
             raise NotApplicable("an ephemeral message came that belongs to a call the record leaves out")

@@ -6,7 +6,10 @@ from ebbtide import Pool
 from __future__ import annotations
 
 from ebbtide.aio import AsyncPool, AsyncSession
+from ebbtide.backstop import Backstop
 from ebbtide.pool import Pool
+from ebbtide.proposal import SwapProposal
+from ebbtide.pruning import prune
 from ebbtide.session import Session
 from ebbtide.turn import Report, Swapped, Turn
 from ebbtide_core.decide import Action, Reason
@@ -18,6 +21,7 @@ __all__ = [
     "Action",
     "AsyncPool",
     "AsyncSession",
+    "Backstop",
     "EbbtideError",
     "InputError",
     "LimitError",
@@ -28,8 +32,10 @@ __all__ = [
     "Report",
     "Session",
     "StoreUnavailable",
+    "SwapProposal",
     "Swapped",
     "Turn",
     "UnfittableRequest",
     "mark",
+    "prune",
 ]

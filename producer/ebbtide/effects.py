@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from ebbtide.order import Order
+from ebbtide.proposal import SwapProposal
 from ebbtide_core.store.script import Call
 
 R = TypeVar("R")
@@ -28,6 +29,13 @@ class Hand:
 
 
 @dataclass(frozen=True, slots=True)
+class Propose:
+    """Ask the host about a swap; the answer is its own, False when asking it failed."""
+
+    proposal: SwapProposal
+
+
+@dataclass(frozen=True, slots=True)
 class Pause:
     """Wait for some seconds."""
 
@@ -39,5 +47,5 @@ class Now:
     """Tell the monotonic time in seconds."""
 
 
-Effect = Ask | Hand | Pause | Now
+Effect = Ask | Hand | Propose | Pause | Now
 Effects = Generator[Effect, Any, R]

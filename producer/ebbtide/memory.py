@@ -5,24 +5,34 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import cached_property
 from threading import Lock
 from typing import Any, Final
 
-from ebbtide.turn import Swapped
+from ebbtide.applied import Applied
+from ebbtide.pace import Pace
+from ebbtide.proposal import OnSwap
+from ebbtide.pruned import Pruning
+from ebbtide.rewrites import Rewrites
+from ebbtide.sticky import Sticky
 from ebbtide_core.budget.measure import prior_ratio, prompt_tokens, running_ratio
 from ebbtide_core.budget.meter import Meter
 from ebbtide_core.budget.sizes import Sizes
 from ebbtide_core.contract.record import RecordHeader, SummaryRecord
 from ebbtide_core.dialects.base import Dialect, Message
-from ebbtide_core.jsonio import equal
-from ebbtide_core.lineage.buffer import Buffer, Kind, read
+from ebbtide_core.economy.rates import Rates, rates_for
+from ebbtide_core.lineage.buffer import read
 from ebbtide_core.names import Owner
 from ebbtide_core.policy import Limits, Policy, limits
-from ebbtide_core.store.results import ClaimStatus, SessionView
+from ebbtide_core.store.codec import PLAIN, Codec
+from ebbtide_core.store.results import ClaimStatus
+from ebbtide_core.views.identity import Identity
 
 RECORDS_REMEMBERED: Final = 3
+
+ClaimName = tuple[str, int]
+"""A claim by incarnation and epoch: epochs begin anew with each life of the state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,40 +99,12 @@ class Mailbox:
             return stale
 
 
-@dataclass(frozen=True, slots=True)
-class Applied:
-    """The last swap: the buffer `before` it and the `sizes` of the one after it.
-
-    `summary` is its message and `covered` are the messages up to the last that it stands for, both in copies:
-    the one whole, the others of the outermost object only.
-    """
-
-    swapped: Swapped
-    before: Buffer
-    sizes: Sizes
-    summary: Message
-    covered: tuple[Message, ...]
-
-    def of(self, record: SummaryRecord) -> bool:
-        """Say whether it was this record that was put in."""
-        known = self.swapped.record
-        return (known.version, known.body) == (record.version, record.body)
-
-    def covers(self, buffer: Buffer) -> bool:
-        """Say whether a buffer has only grown since the swap, and what the summary stands for was not changed
-        in place since; a change deep inside a message is not noticed.
-        """
-        return equal(buffer.passed[: len(self.covered)], self.covered) and buffer.continues(self.before)
-
-
-def outer_copy(message: Message) -> Message:
-    """Return a shallow copy of a dict; another object as it is."""
-    return dict(message) if isinstance(message, dict) else message
-
-
 @dataclass
 class Memory:
-    """One session as its host sees it. `sent_counted` is the count of the last view sent, for calibration."""
+    """One session as its host sees it. `sent_counted` is the count of the last view sent, for calibration.
+
+    `sticky` is the degraded view sent last, `rewrites` tells which thinking the provider would refuse.
+    """
 
     owner: Owner
     host: str
@@ -131,15 +113,20 @@ class Memory:
     dialect: Dialect
     policy: Policy
     meter: Meter
+    codec: Codec = PLAIN
+    on_swap: OnSwap | None = None
     seq: int = 0
-    state: SessionView | None = None
     ratio: float | None = None
     observed: float | None = None
     sent_counted: int = 0
     applied: Applied | None = None
+    sticky: Sticky | None = None
+    pruning: Pruning = field(default_factory=Pruning)
+    rewrites: Rewrites = field(default_factory=Rewrites)
+    pace: Pace = field(default_factory=Pace)
     mailbox: Mailbox = field(default_factory=Mailbox)
     _limits: tuple[int | None, Limits] | None = None
-    _waited: tuple[int, float] = (0, 0.0)
+    _waited: tuple[ClaimName | None, float] = (None, 0.0)
     _read: tuple[Sizes, ...] = ()
     _records: OrderedDict[str, SummaryRecord] = field(default_factory=OrderedDict)
 
@@ -168,23 +155,15 @@ class Memory:
         self._read = (sizes,) if sizes else ()
         self.applied = None
 
-    def again(self, record: SummaryRecord, buffer: Buffer) -> Applied | None:
-        """Return the last swap on a buffer that has only grown since; None: it must be made anew.
+    @cached_property
+    def identity(self) -> Identity:
+        """What makes two tool calls alike."""
+        return Identity.of(self.policy.superseding)
 
-        While nothing was said behind the record's position, a message added may still move in front of it.
-        """
-        applied = self.applied
-        if applied is None or not applied.of(record) or not applied.covers(buffer):
-            return None
-        if applied.before.chain.tip.count <= record.position.count:
-            return None
-        known, summary = applied.sizes.buffer, deepcopy(applied.summary)
-        at = next(i for i, entry in enumerate(known.entries) if entry.kind is Kind.SUMMARY)
-        added = buffer.passed[len(applied.before.entries) :]
-        passed = (*known.passed[:at], summary, *known.passed[at + 1 :], *added)
-        sizes = applied.sizes.follow(read(passed, self.dialect, known))
-        swapped = replace(applied.swapped, summary_message=summary)
-        return replace(applied, swapped=swapped, before=buffer, sizes=sizes)
+    @property
+    def rates(self) -> Rates:
+        """What the model's tokens cost."""
+        return self.policy.rates or rates_for(self.model)
 
     @property
     def tokens_ratio(self) -> float:
@@ -193,16 +172,16 @@ class Memory:
             return self.observed
         return self.ratio if self.ratio is not None else prior_ratio(self.model)
 
-    def patience(self, epoch: int) -> float:
-        """Return the seconds of the wait budget left for the claim of an epoch (0: for a new one)."""
-        return self.policy.wait_budget - self._spent(epoch)
+    def patience(self, claim: ClaimName | None) -> float:
+        """Return the seconds of the wait budget left for a claim (None: for a new one)."""
+        return self.policy.wait_budget - self._spent(claim)
 
-    def waited(self, epoch: int, seconds: float) -> None:
-        """Note that a turn waited for the claim of an epoch."""
-        self._waited = (epoch, self._spent(epoch) + seconds)
+    def waited(self, claim: ClaimName, seconds: float) -> None:
+        """Note that a turn waited for a claim."""
+        self._waited = (claim, self._spent(claim) + seconds)
 
-    def _spent(self, epoch: int) -> float:
-        return self._waited[1] if epoch and epoch == self._waited[0] else 0.0
+    def _spent(self, claim: ClaimName | None) -> float:
+        return self._waited[1] if claim is not None and claim == self._waited[0] else 0.0
 
     def record(self, header: RecordHeader) -> SummaryRecord | None:
         """Return a record fetched before; another version may have the same body."""
@@ -222,6 +201,15 @@ class Memory:
             self._read = (*self._read, swap.sizes)
             self.applied = swap
 
+    def switch(self, model: str, window: int) -> None:
+        """Go on with another model or window: what was learnt of the old one's tokens and cache no longer
+        holds."""
+        if model != self.model:
+            self.ratio = self.observed = None
+            self.pace.cool()
+        self.model, self.window, self._limits = model, window, None
+        self.sent_counted = 0
+
     def observe(self, usage: Any) -> None:
         """Take the provider's usage of the last request into the ratio; unknown shapes change nothing."""
         reported = prompt_tokens(usage)
@@ -230,8 +218,10 @@ class Memory:
         self.sent_counted = 0
 
     def forget(self) -> None:
-        """Drop everything but identity and calibration (after a reset)."""
-        self.state = None
+        """Drop everything but identity, calibration, and what thinking was signed for (after a reset)."""
         self.reread(None)
         self.sent_counted = 0
+        self.sticky = None
+        self.pruning.forget()
+        self.pace = Pace()
         self._records.clear()

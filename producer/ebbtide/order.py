@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ebbtide_core.budget.boundary import Cut
 from ebbtide_core.contract.job import After, Job, Urgency, job_id
-from ebbtide_core.contract.manifest import Figures, Manifest, SegmentRef
+from ebbtide_core.contract.manifest import Figures, Manifest, PolicyDocument, SegmentRef
 from ebbtide_core.contract.record import Carried
 from ebbtide_core.errors import EbbtideError, InputError
 from ebbtide_core.jsonio import digest
@@ -28,7 +28,8 @@ class BufferChanged(EbbtideError):
 class Order:
     """One wish for a compaction: whose, of what, how urgent.
 
-    `counts` are the tokenizer's of each message; `waits` is a ready record that wasn't swapped (0: none).
+    `counts` are the tokenizer's of each message; `waits` is a ready record that wasn't swapped (0: none);
+    `instructions` are the host's for this one summary.
     """
 
     owner: Owner
@@ -44,11 +45,17 @@ class Order:
     new_tokens: int
     min_new_tokens: int
     waits: int = 0
+    instructions: str = ""
+
+    @property
+    def document(self) -> PolicyDocument:
+        """The policy fields that change the summary."""
+        return document(self.policy, self.figures.window, self.instructions)
 
     @property
     def job_id(self) -> str:
         """The name of the wished job."""
-        return job_id(self.owner, self.cut.position, fingerprint(document(self.policy, self.figures.window)))
+        return job_id(self.owner, self.cut.position, fingerprint(self.document))
 
     def job(self, epoch: int, after: After, manifest_id: str) -> Job:
         """Return the job for a claim that was given."""
@@ -105,14 +112,14 @@ def upload(order: Order) -> Upload:
         released=released,
         released_from=cut.released,
         figures=order.figures,
-        policy=document(order.policy, order.figures.window),
+        policy=order.document,
     )
     return Upload(manifest, contents)
 
 
 def _form(buffer: Buffer, index: int) -> bytes:
     try:
-        return canonical(checked(buffer.passed[index], index), buffer.dialect)
+        return canonical(checked(buffer.passed[index], index, buffer.dialect), buffer.dialect)
     except InputError as error:
         raise BufferChanged(f"a message was changed in place after it was read: {error.problem}") from None
 

@@ -6,11 +6,13 @@ from types import TracebackType
 from typing import Self
 
 from ebbtide.base import ReportObserver, new_memory, shared
+from ebbtide.proposal import OnSwap
 from ebbtide.session import Session
 from ebbtide_core.dialects.base import Dialect
 from ebbtide_core.metrics import Recorder
 from ebbtide_core.policy import Mode, Policy
 from ebbtide_core.store.client import SyncStore
+from ebbtide_core.store.codec import Codec
 
 
 class Pool:
@@ -18,7 +20,8 @@ class Pool:
 
     `broker` and `state` are URLs (`redis://`, `rediss://`, `unix://`; any Celery broker as `broker`); without
     `state` the broker's server keeps the state too. `on_report` is called after each turn with its report and
-    owner. Raises InputError for a wrong argument; connects only when first used.
+    owner. `codec` encodes what the store keeps of conversations; the workers need
+    the same one. Raises InputError for a wrong argument; connects only when first used.
     """
 
     def __init__(
@@ -30,8 +33,9 @@ class Pool:
         mode: Mode | str = Mode.ON,
         recorder: Recorder | None = None,
         on_report: ReportObserver | None = None,
+        codec: Codec | None = None,
     ) -> None:
-        self._shared = shared(broker, state, policy, mode, recorder, on_report)
+        self._shared = shared(broker, state, policy, mode, recorder, on_report, codec)
         url, timeout = self._shared.state, self._shared.store_timeout
         self._store = SyncStore(url, timeout=timeout, recorder=self._shared.recorder)
 
@@ -44,11 +48,13 @@ class Pool:
         context_window: int,
         dialect: str | Dialect | None = None,
         policy: Policy | None = None,
+        on_swap: OnSwap | None = None,
     ) -> Session:
         """Return a session. `context_window` is in tokens; without `dialect`, Claude models speak Anthropic
-        Messages, all others OpenAI Chat. Raises InputError or LimitError for names or numbers outside the
-        documented limits."""
-        memory = new_memory(self._shared, tenant, session_id, model, context_window, dialect, policy)
+        Messages, all others OpenAI Chat. `on_swap` is asked before a swap takes effect (see `SwapProposal`):
+        it may decline, or name messages to keep behind the summary. Raises InputError or LimitError for names
+        or numbers outside the documented limits."""
+        memory = new_memory(self._shared, tenant, session_id, model, context_window, dialect, policy, on_swap)
         return Session(self._shared, self._store, memory)
 
     def flush(self, timeout: float = 5.0) -> bool:

@@ -1,4 +1,4 @@
-"""How a turn is told: the messages as sent, a sentence for people, a log line, metrics."""
+"""How a turn is told: a sentence for people, a log line, metrics."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from typing import Final
 from ebbtide.turn import Report, Swapped
 from ebbtide_core import metrics
 from ebbtide_core.decide import Action
-from ebbtide_core.dialects.base import Message
-from ebbtide_core.lineage.buffer import Buffer
 from ebbtide_core.metrics import Recorder
 from ebbtide_core.names import Owner
 from ebbtide_core.views.view import Rung, View
@@ -20,23 +18,18 @@ _RUNGS: Final = {
     Rung.EXTRACTIVE: "earlier messages were replaced by automatic notes for this request",
     Rung.TRUNCATED: "earlier messages were left out of this request",
     Rung.CLIPPED: "long tool results were shortened for this request",
+    Rung.BARE: "all but the newest message was left out of this request",
 }
-
-
-def sent_messages(buffer: Buffer, view: View | None) -> list[Message]:
-    """Return what goes to the model: without marks, lone surrogates replaced."""
-    if view is None:
-        return buffer.view
-    changed = {id(buffer.passed[i]): buffer.sent(i) for i in buffer.altered}
-    return [changed.get(id(message), message) for message in view.messages]
 
 
 def notice(action: Action, view: View | None, swapped: Swapped | None) -> str:
     """Return a sentence for a user interface, "" when there is nothing to tell."""
     if view is not None:
         return f"The conversation outgrew the context window: {_RUNGS[view.rung]}. Nothing was lost."
-    if swapped is not None and action is Action.SWAP:
+    if swapped is not None and not swapped.again and action is Action.SWAP:
         return f"The earlier conversation now stands as summary {swapped.version}."
+    if action is Action.PRUNE:
+        return "Tool results that newer ones supersede are left out of the requests."
     return ""
 
 
@@ -47,7 +40,7 @@ def emit(report: Report, owner: Owner, recorder: Recorder, swap: Swapped | None)
     recorder.observe(metrics.PROJECTED, report.projected)
     if report.waited:
         recorder.observe(metrics.WAIT_SECONDS, report.waited)
-    if swap is not None:
+    if swap is not None and not swap.again:
         recorder.count(metrics.SWAPS)
     if report.rung is not None:
         recorder.count(metrics.DEGRADED, rung=report.rung.value)

@@ -11,6 +11,14 @@ from ebbtide_core.policy import Limits, Mode
 
 
 @dataclass(frozen=True, slots=True)
+class ByHand:
+    """A compaction asked for whatever the size: `instructions` for the summariser, `timeout` in seconds."""
+
+    instructions: str
+    timeout: float
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """What the host is about to send, sizes in tokens; `fresh` is a random name should the state be created
     now."""
@@ -21,3 +29,4 @@ class Request:
     mode: Mode
     fresh: str
     store_open: bool
+    by_hand: ByHand | None = None

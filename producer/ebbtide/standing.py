@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
+from ebbtide.pruned import NOTHING_PRUNED, Pruned
 from ebbtide_core.budget.boundary import Cut, boundary
 from ebbtide_core.budget.measure import Parts, Projection, project, scaled, tokens_of
 from ebbtide_core.budget.sizes import Sizes
-from ebbtide_core.contract.manifest import LEAST_SUMMARY_SHARE, PROGRESS, Figures
+from ebbtide_core.contract.manifest import Figures, least_new
 from ebbtide_core.dialects.base import Message
 from ebbtide_core.lineage.buffer import Buffer, Kind, read
+from ebbtide_core.lineage.chain import Position
 from ebbtide_core.policy import Limits
 from ebbtide_core.store.results import SessionView
 from ebbtide_core.swap import usable
@@ -20,13 +22,19 @@ from ebbtide_core.views.view import View
 
 @dataclass(frozen=True)
 class Standing:
-    """A buffer measured against the limits of one turn; `ratio` is the model's tokens per counted token."""
+    """A buffer measured against the limits of one turn; `ratio` is the model's tokens per counted token.
+
+    Sizes are those of what is sent: without the results that are left out of it (`pruned`). `by_hand`: a
+    compaction is asked for whatever the size.
+    """
 
     buffer: Buffer
     parts: Parts
     limits: Limits
     sizes: Sizes
     ratio: float
+    pruned: Pruned = NOTHING_PRUNED
+    by_hand: bool = False
 
     @cached_property
     def projection(self) -> Projection:
@@ -36,19 +44,44 @@ class Standing:
     @property
     def total(self) -> int:
         """The projected size in the model's tokens."""
-        return self.projection.total
+        return self.projection.total - scaled(self.pruned.total_saved, self.ratio)
 
     @cached_property
     def tokens(self) -> list[int]:
-        """The model's tokens of each message."""
-        return tokens_of(self.sizes.each(), self.ratio)
+        """The model's tokens of each message as it is sent."""
+        counts = self.sizes.each()
+        for index, saved in self.pruned.saved.items():
+            counts[index] -= saved
+        return tokens_of(counts, self.ratio)
+
+    @cached_property
+    def shown(self) -> Buffer:
+        """The buffer with the messages that are sent in place of its own: the ground of every view."""
+        if not self.pruned.sent:
+            return self.buffer
+        passed = list(self.buffer.passed)
+        for index, message in self.pruned.sent.items():
+            passed[index] = message
+        return replace(self.buffer, passed=tuple(passed))
 
     @cached_property
     def cut(self) -> Cut | None:
-        """Where a compaction would cut now; None below soft, and when nothing before the tail is new."""
-        if self.total < self.limits.soft:
+        """Where a compaction would cut now; None when nothing before the tail is new, and below soft unless
+        asked for by hand."""
+        if self.total < self.limits.soft and not self.by_hand:
             return None
         return boundary(self.buffer, self.tokens, self.limits, self.projection.outside)
+
+    def after(self, position: Position, summary_tokens: int | None = None) -> int:
+        """Return an upper estimate of the request with a record at that position swapped in; a summary of
+        unknown size is as large as it may be."""
+        kept = sum(
+            size
+            for entry, size in zip(self.buffer.entries, self.tokens, strict=True)
+            if entry.count > position.count or entry.kind in (Kind.SYSTEM, Kind.EPHEMERAL)
+        )
+        summary = self.limits.summary_max_tokens if summary_tokens is None else summary_tokens
+        return self.projection.outside + kept + summary
 
     def waiting_version(self, state: SessionView | None) -> int:
         """The version of a record that lies ahead on the chain, 0 without one."""
@@ -68,11 +101,9 @@ class Standing:
 
     @property
     def least_new(self) -> int:
-        """Tokens that a compaction must summarise to be worth a job: `min_new_tokens`, and enough for a
-        summary that leaves a tenth less.
-        """
-        tenth = self.total - int(PROGRESS * self.total)
-        return max(self.limits.min_new_tokens, tenth + self.limits.summary_max_tokens // LEAST_SUMMARY_SHARE)
+        """Tokens that a compaction must summarise to be worth a job, `min_new_tokens` or not if by hand."""
+        least = 1 if self.by_hand else self.limits.min_new_tokens
+        return least_new(self.total, least, self.limits.summary_max_tokens)
 
     def figures(self, cut: Cut) -> Figures:
         """What a worker needs to judge progress without counting."""
@@ -91,14 +122,14 @@ class Standing:
 
     def ground(self) -> Ground:
         """What the degrade ladder starts from."""
-        return Ground(self.buffer, self.tokens, self.limits, self.projection.outside, self._count)
+        return Ground(self.shown, self.tokens, self.limits, self.projection.outside, self._count)
 
     def counted(self, view: View | None) -> int:
         """The tokenizer's count of what is sent, 0 when it was not counted exactly."""
         if not self.projection.exact:
             return 0
         if view is None:
-            return self.projection.counted
+            return self.projection.counted - self.pruned.total_saved
         return int(view.tokens / self.ratio) + self.parts.system_tokens + self.parts.tools_tokens
 
     def _count(self, message: Message) -> int:

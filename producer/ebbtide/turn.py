@@ -18,7 +18,8 @@ class Swapped:
     """A record that this turn put into the buffer, for hosts that store the swap as an event.
 
     `carried` are the indices, in `turn.buffer`, of messages that outlived the position. `removed` is the
-    number of messages that the summary message replaces.
+    number of messages that the summary message replaces. `again`: it is the last swap, put into a raw history
+    once more.
     """
 
     version: int
@@ -27,6 +28,7 @@ class Swapped:
     carried: tuple[int, ...]
     removed: int
     record: SummaryRecord = field(repr=False)
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,8 @@ class Report:
     `projected` is the request as it came, `sent` the request as it goes out; `exact` is False while a cheap
     bound sufficed. `claim` is the last answer to a claim that the background work reported. `faults` are what
     it or the store failed at since the last turn. `issues` are oddities of the messages, let through.
+    `superseded` are the tool results left out because newer ones make them worthless, `thinking` is how many
+    thinking blocks were left out because the provider would refuse them behind a rewritten prefix.
     `notice` is a sentence for people, "" when there is nothing to tell.
     """
 
@@ -51,6 +55,8 @@ class Report:
     degraded: bool = False
     rung: Rung | None = None
     omitted: tuple[Omitted, ...] = ()
+    superseded: tuple[Omitted, ...] = ()
+    thinking: int = 0
     version: int = 0
     enough: bool = True
     claim: str = ""
@@ -66,10 +72,12 @@ class Turn:
     """One prepared turn: send `messages`, keep `buffer`, read `report`.
 
     `buffer` differs from what was passed only by a swap; `messages` may leave things out, which the report
-    declares.
+    declares. `cache_hint` is the index in `messages` of the one on whose last block a cache mark belongs: the
+    next request begins with all up to it. None when there is none.
     """
 
     messages: list[Any]
     buffer: list[Any]
     report: Report
     swap: Swapped | None = None
+    cache_hint: int | None = None

@@ -14,9 +14,11 @@ from ebbtide_cli.replay.ending import Ending
 from ebbtide_cli.replay.figures import Figures
 from ebbtide_cli.replay.transcript import Transcript
 from ebbtide_core.budget.tokens import tokenizer
+from ebbtide_core.decide import Action
 from ebbtide_core.dialects.base import Message
 from ebbtide_core.errors import UnfittableRequest
 from ebbtide_core.lineage.marks import mark
+from ebbtide_core.policy import Policy, limits
 from ebbtide_core.views.view import Omitted, Rung
 from tests.cli.turns import Host, Json, record, swapped, talk, transcript, turn, user
 
@@ -28,7 +30,7 @@ def account(
     given: Transcript, prepare: Prepare, window: int = WINDOW, ending: Ending | None = None
 ) -> Figures:
     """Return the account of a host's whole session."""
-    kept = Account(given, tokenizer(), window, 100)
+    kept = Account(given, tokenizer(), limits(Policy(), window, 100))
     for step in steps(given, Host(prepare), max_tokens=100, pause=lambda: None):
         kept.take(step)
     return kept.figures(ending or Ending())
@@ -166,3 +168,21 @@ def test_requests_over_the_window_are_counted(window: int, over: int) -> None:
     """The view that is sent counts, with system, tools and output."""
     long: Any = transcript(talk(3), system="word " * 400, tools=[{"name": "t" * 200}])
     assert account(long, turn, window=window).requests_over_window == over
+
+
+def test_swaps_that_follow_each_other_or_summarise_little_are_counted() -> None:
+    """Two on neighbouring turns are one in a row; with 100 tokens worth a job, a record of 10 is small."""
+    made = record(2, [(0, 2)])
+    large = made.model_copy(update={"source_tokens": 100})
+    swaps = iter([None, made, large, None, large, None])
+
+    def prepare(messages: list[Message]) -> Turn:
+        chosen = next(swaps)
+        if chosen is None:
+            return turn(messages, action=Action.PRUNE)
+        kept, swap = swapped(messages, chosen, 2)
+        return turn(kept, swap=swap)
+
+    figures = account(transcript(talk(6)), prepare)
+    assert (figures.swaps, figures.swaps_in_a_row, figures.small_swaps) == (3, 1, 1)
+    assert figures.pruned_turns == 3

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ebbtide.turn import Turn
 from ebbtide_cli.replay.drive import steps
 from ebbtide_core.dialects.base import Message
 from ebbtide_core.errors import UnfittableRequest
-from tests.cli.turns import Host, assistant, talk, transcript, turn, user
+from tests.cli.turns import Host, Json, assistant, talk, transcript, turn, user
 
 
 def nothing() -> None:
@@ -32,6 +34,22 @@ def test_a_host_that_keeps_everything_sees_the_raw_history() -> None:
     assert [step.raw for step in found] == [0, 2, 5]
     assert [step.number for step in found] == [1, 2, 3]
     assert host.given == [{"system": "s", "tools": [1], "max_tokens": 9}] * 3
+
+
+def test_an_answer_of_several_items_is_one_turn() -> None:
+    """The items of a Responses answer came from one request; the outputs after it end the answer."""
+    messages: tuple[Json, ...] = (
+        user("go"),
+        {"type": "reasoning", "id": "rs_1", "summary": []},
+        {"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"},
+        {"type": "function_call", "call_id": "b", "name": "f", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "a", "output": "ok"},
+        {"type": "function_call_output", "call_id": "b", "output": "ok"},
+        assistant("done"),
+    )
+    host, told = Host(), replace(transcript(messages), format="openai_responses")
+    found = list(steps(told, host, max_tokens=None, pause=nothing))
+    assert [step.raw for step in found] == [1, 6] == list(told.turns)
 
 
 def test_the_kept_buffer_is_passed_next_time() -> None:

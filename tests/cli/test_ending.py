@@ -12,7 +12,7 @@ from ebbtide_cli.embedded import EmbeddedServer
 from ebbtide_cli.replay.ending import Ending, Watcher
 from ebbtide_core.errors import StoreUnavailable
 from ebbtide_core.names import Owner
-from ebbtide_core.store import tally_calls
+from ebbtide_core.store import session_calls, tally_calls
 from ebbtide_core.store.client import SyncStore
 from ebbtide_core.store.results import SessionView
 from tests.host.publisher import work_once
@@ -43,6 +43,7 @@ def worker_store(server: EmbeddedServer, database: Database) -> Iterator[SyncSto
 
 def test_refusals_and_failures_are_told_by_reason(worker_store: SyncStore) -> None:
     """Publications refused and summaries failed count; what nobody has to answer for does not."""
+    worker_store.run(session_calls.reset(OWNER, fresh_incarnation="i", state_ttl=60))
     for event in (
         "failure:timeout",
         "failure:timeout",

@@ -24,7 +24,7 @@ from ebbtide_cli.replay.transcript import Fault, Problem
 from ebbtide_core.decide import Action
 from ebbtide_core.names import Owner
 from ebbtide_core.policy import limits
-from ebbtide_core.store import tally_calls
+from ebbtide_core.store import session_calls, tally_calls
 from ebbtide_core.store.client import SyncStore
 from tests.cli.steps import ask, seen, step, swap
 from tests.cli.terminal import HIDE, SHOW
@@ -125,7 +125,9 @@ def store(server: EmbeddedServer, database: Database) -> Iterator[SyncStore]:
 
 def test_a_look_reads_the_state_in_two_round_trips(store: SyncStore) -> None:
     """Jobs from the tally, records and claim from the state."""
-    store.run(tally_calls.tally_add(Owner.of("acme", "one"), tally_calls.ENQUEUED, ttl=60))
+    owner = Owner.of("acme", "one")
+    store.run(session_calls.reset(owner, fresh_incarnation="i", state_ttl=60))
+    store.run(tally_calls.tally_add(owner, tally_calls.ENQUEUED, ttl=60))
     lookout = Lookout(Watcher(store, Policy(), threading.Event()), "acme")
     lookout.look("one")
     before = store.stats.commands

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ebbtide_cli.replay.provider_rules import Format, broken_rules, new_violations
+from tests.strategies.messages import formats
 
 Json = dict[str, Any]
 
@@ -81,6 +82,7 @@ VALID_ANTHROPIC: dict[str, list[Json]] = {
     "empty result": [user("go"), assistant(call("a")), user(result("a", []))],
     "thinking": [user("go"), assistant(thinking("hm"), text("so"), call("a")), user(result("a"))],
     "server tool": [user("go"), assistant(SEARCH, FOUND, text("found")), user("and?")],
+    "server tool across a pause": [user("go"), assistant(SEARCH), assistant(FOUND, text("found"))],
     "compaction first": [assistant(COMPACTION), user("go on")],
     "system after a user": [user("go"), chat("system", "be brief"), assistant("ok")],
     "system within a turn": [
@@ -150,6 +152,7 @@ BROKEN_ANTHROPIC: list[tuple[str, int, list[Any]]] = [
     ("result_not_first", 3, [user("go"), assistant(call("a")), user("x"), user(result("a"))]),
     ("compaction_misplaced", 0, [assistant(text("x"), COMPACTION), user("go")]),
     ("compaction_misplaced", 1, [user("go"), assistant(COMPACTION), user("go")]),
+    ("provider_result_alone", 1, [user("go"), assistant(FOUND, text("found")), user("and?")]),
     ("compaction_repeated", 2, [assistant(COMPACTION), user("go"), assistant(COMPACTION), user("on")]),
 ]
 
@@ -206,7 +209,7 @@ json_values = st.recursive(
 )
 
 
-@given(fmt=st.sampled_from(["anthropic", "openai"]), messages=st.lists(json_values, max_size=5))
+@given(fmt=formats, messages=st.lists(json_values, max_size=5))
 def test_any_json_is_judged_without_raising(fmt: Format, messages: list[Any]) -> None:
     """A transcript may hold anything; the checker answers with rules and indices of the list."""
     assert all(0 <= index < len(messages) for _, index in broken_rules(fmt, messages))

@@ -207,6 +207,20 @@ def test_ids_name_sessions_and_differ(tmp_path: Path) -> None:
     assert ids[:3] == ["same", "same#2", "x:3"]
 
 
+def test_items_without_a_role_are_messages(tmp_path: Path) -> None:
+    """A Responses transcript is read like any other; what tells neither role nor type is a bad message."""
+    items = [
+        {"role": "user", "content": "go"},
+        {"type": "reasoning", "id": "rs_1", "summary": []},
+        {"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "a", "output": "ok"},
+    ]
+    found = read_file(written(tmp_path, "r.jsonl", {"messages": items}, {"messages": [{"content": "x"}]}))
+    (transcript,) = found.transcripts
+    assert (transcript.format, list(transcript.messages)) == ("openai_responses", items)
+    assert [(p.kind, p.detail) for p in found.problems] == [(Fault.BAD_MESSAGE, "message 0 has no role")]
+
+
 @pytest.mark.parametrize(
     ("message", "fmt"),
     [
@@ -215,6 +229,8 @@ def test_ids_name_sessions_and_differ(tmp_path: Path) -> None:
         ({"role": "assistant", "content": [{"type": "tool_use", "id": "1"}]}, "anthropic"),
         ({"role": "user", "content": [{"type": "image", "source": {"type": "base64"}}]}, "anthropic"),
         ({"role": "user", "content": [{"type": "image_url", "image_url": {"url": "u"}}]}, "openai"),
+        ({"type": "function_call", "call_id": "1", "name": "f", "arguments": "{}"}, "openai_responses"),
+        ({"role": "user", "content": [{"type": "input_text", "text": "x"}]}, "openai_responses"),
     ],
 )
 def test_the_format_is_guessed_from_the_messages(message: Json, fmt: str) -> None:

@@ -24,6 +24,7 @@ def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         "RUNNING_LEASE",
         "TICK",
         "GRACE",
+        "CODEC",
     ):
         monkeypatch.delenv(f"EBBTIDE_{name}", raising=False)
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)

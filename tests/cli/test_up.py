@@ -11,7 +11,7 @@ import pytest
 
 from ebbtide import Action, Policy, Pool
 from ebbtide_core.names import Owner
-from ebbtide_core.store import tally_calls
+from ebbtide_core.store import session_calls, tally_calls
 from ebbtide_core.store.client import SyncStore
 from tests.cli.command import Running, running, runs
 from tests.host.talk import chat
@@ -82,6 +82,7 @@ def test_data_is_kept_in_a_folder_that_is_given(tmp_path: Path) -> None:
         with running(tmp_path, "up", "--data", data, "--port", port) as up:
             urls.append(url_of(up))
             store = SyncStore(urls[-1], timeout=5.0)
+            store.run(session_calls.reset(owner, fresh_incarnation="i", state_ttl=600))
             store.run(tally_calls.tally_add(owner, event, ttl=600))
             counted = store.run(tally_calls.tally(owner))
             store.close()

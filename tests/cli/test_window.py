@@ -40,6 +40,9 @@ def test_the_limit_is_exact(messages: list[Json]) -> None:
         ({"type": "file", "file": {"filename": "a.pdf", "file_data": BASE64}}, DOCUMENT_TOKENS),
         ({"type": "input_audio", "input_audio": {"data": BASE64, "format": "wav"}}, DOCUMENT_TOKENS),
         ({"type": "tool_result", "tool_use_id": "1", "content": [ANTHROPIC_IMAGE] * 2}, 2 * IMAGE_TOKENS),
+        ({"type": "input_image", "image_url": f"data:image/png;base64,{BASE64}"}, IMAGE_TOKENS),
+        ({"type": "input_file", "file_data": f"data:application/pdf;base64,{BASE64}"}, DOCUMENT_TOKENS),
+        ({"type": "image_generation_call", "id": "ig", "result": BASE64}, IMAGE_TOKENS),
     ],
 )
 def test_payloads_cost_a_fixed_amount(block: Json, cost: int) -> None:
@@ -55,6 +58,7 @@ def test_payloads_cost_a_fixed_amount(block: Json, cost: int) -> None:
         {"type": "text", "text": BASE64},
         {"type": "tool_use", "id": "1", "name": "n", "input": {"data": BASE64}},
         {"type": "redacted_thinking", "data": BASE64},
+        {"type": "program_output", "call_id": "p", "result": BASE64},
         {"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}},
     ],
 )

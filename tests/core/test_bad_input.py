@@ -95,7 +95,12 @@ def test_a_list_over_the_length_limit_is_a_limit_error() -> None:
         ([user("half \ud83d")], [(IssueKind.LONE_SURROGATE, 0)]),
         ([user({"type": "text", "te\udc00xt": "x"})], [(IssueKind.LONE_SURROGATE, 0)]),
         ([user("fine"), assistant(call("t1")), user(result("t1")), assistant(call("t2"))], []),
-        ([assistant(call("t1")), user(result("t1")), user(result("t1"))], []),
+        (
+            [assistant(call("t1")), user(result("t1")), user(result("t1"))],
+            [(IssueKind.DUPLICATE_RESULT, 2)],
+        ),
+        ([assistant(call("t1")), user(result("t1")), assistant(call("t1")), user(result("t1"))], []),
+        ([user(result("t9")), user(result("t9"))], [(IssueKind.RESULT_WITHOUT_CALL, n) for n in (0, 1)]),
     ],
 )
 def test_oddities_of_messages_are_accepted_and_listed(
@@ -175,4 +180,4 @@ def test_checked_gives_plain_dicts() -> None:
     class Frozen(dict[str, Any]):
         """A dict of a host's own."""
 
-    assert type(buffers.checked(Frozen(role="user"), 0)) is dict
+    assert type(buffers.checked(Frozen(role="user"), 0, OPENAI)) is dict

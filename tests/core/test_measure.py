@@ -181,6 +181,8 @@ def test_lone_surrogates_can_be_counted() -> None:
         ({"input_tokens": 43, "cache_read_input_tokens": 38_153, "cache_creation_input_tokens": 0}, 38_196),
         ({"input_tokens": 10, "cache_read_input_tokens": None, "cache_creation_input_tokens": 5}, 15),
         (Usage(input_tokens=43, output_tokens=200, cache_read_input_tokens=38_153), 38_196),
+        ({"input_tokens": 43, "iterations": [{"type": "message", "input_tokens": 43}]}, 43),
+        ({"input_tokens": 43, "iterations": [{"type": "compaction"}, {"type": "message"}]}, 0),
         ({}, 0),
         (None, 0),
         ("many", 0),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from ebbtide_core.economy.rates import Rates
 from ebbtide_core.policy import (
     MAX_BUFFER_MESSAGES,
     MAX_MESSAGE_BYTES,
@@ -51,8 +52,8 @@ def test_the_defaults_are_the_documented_ones() -> None:
     [
         (1_000_000, (700_000, 950_000, 20_000, 8_000, 4_096, 4_096)),
         (200_000, (140_000, 190_000, 20_000, 8_000, 4_096, 4_096)),
-        (32_000, (22_400, 30_400, 12_800, 3_200, 4_096, 3_200)),
-        (8_000, (5_600, 7_600, 3_200, 800, 2_000, 800)),
+        (32_000, (22_400, 30_400, 3_200, 3_200, 4_096, 3_200)),
+        (8_000, (5_600, 7_600, 800, 800, 2_000, 800)),
     ],
 )
 def test_figures_are_capped_and_shares_of_small_windows(window: int, expected: tuple[int, ...]) -> None:
@@ -126,6 +127,9 @@ def test_no_other_field_does() -> None:
     others: dict[str, Any] = {
         "soft": 0.5,
         "hard": 0.9,
+        "swap_ratio": 0.8,
+        "rates": Rates(input=1, output=2, cache_write=1, cache_read=0),
+        "superseding": {},
         "keep_recent_tokens": 10,
         "keep_recent_messages": 1,
         "min_new_tokens": 10,

@@ -23,6 +23,7 @@ from ebbtide_core.summary.model import Summary
 from tests.core.say import (
     ANTHROPIC,
     OPENAI,
+    RESPONSES,
     answers,
     asks,
     assistant,
@@ -34,7 +35,7 @@ from tests.core.say import (
     user,
 )
 from tests.reads import asked
-from tests.strategies.messages import Format, buffers, exchange
+from tests.strategies.messages import FORMATS, Format, buffers, exchange
 
 __all__ = ["asked"]
 
@@ -96,7 +97,7 @@ def test_each_message_is_what_its_place_and_marks_say(messages: list[Any], expec
     assert kinds(messages) == expected
 
 
-@pytest.mark.parametrize("dialect", [ANTHROPIC, OPENAI])
+@pytest.mark.parametrize("dialect", [ANTHROPIC, OPENAI, RESPONSES])
 def test_a_summary_message_is_known_again_after_the_host_marked_it_for_the_cache(dialect: Dialect) -> None:
     """A string that became a text block with a cache mark says the same."""
     words = summary()["content"]
@@ -208,7 +209,7 @@ def test_the_first_earlier_buffer_that_fits_is_gone_on_with(asked: list[int]) ->
         assert asked[0] == 2
 
 
-@pytest.mark.parametrize("fmt", ["anthropic", "openai"])
+@pytest.mark.parametrize("fmt", FORMATS)
 @given(data=st.data())
 def test_an_edited_buffer_is_read_as_if_never_read_before(fmt: Format, data: st.DataObject) -> None:
     """Whichever message changed or went, with a summary in front or not, and when it goes on from there."""
@@ -226,7 +227,7 @@ def test_an_edited_buffer_is_read_as_if_never_read_before(fmt: Format, data: st.
     assert read(grown, dialect, found, known) == read(grown, dialect)
 
 
-@pytest.mark.parametrize("fmt", ["anthropic", "openai"])
+@pytest.mark.parametrize("fmt", FORMATS)
 @given(data=st.data())
 def test_reading_on_gives_what_reading_at_once_gives(fmt: Format, data: st.DataObject) -> None:
     """Whatever stands in the buffer, wherever it was read before, also after another end was read from

@@ -14,7 +14,7 @@ from ebbtide_core.budget.tokens import ByteEstimate
 from ebbtide_core.dialects.detect import by_name
 from ebbtide_core.lineage.buffer import Buffer, read
 from tests.core.say import ANTHROPIC, reading, user
-from tests.strategies.messages import Format, buffers
+from tests.strategies.messages import FORMATS, Format, buffers
 
 
 @dataclass
@@ -34,7 +34,7 @@ def one_by_one(meter: Meter, buffer: Buffer) -> list[int]:
     return [meter.tokens(*each) for each in zip(buffer.entries, buffer.passed, strict=True)]
 
 
-@pytest.mark.parametrize("fmt", ["anthropic", "openai"])
+@pytest.mark.parametrize("fmt", FORMATS)
 @given(data=st.data())
 def test_going_on_gives_what_counting_anew_gives(fmt: Format, data: st.DataObject) -> None:
     """However the buffer grew, whether or not it was counted between, and when another one came instead."""

@@ -70,6 +70,8 @@ def test_a_buffer_has_its_chain(case: Json) -> None:
         ("a summary sets the base", (1, 2, 3)),
         ("carried messages are passed over", (2, 3)),
         ("a summary elsewhere is a message", (0, 1)),
+        ("items have no role", (0, 1, 2, 3)),
+        ("a summary before items", (1, 2, 3, 4)),
     ],
 )
 def test_the_chain_is_what_its_definition_says(name: str, spoken: tuple[int, ...]) -> None:

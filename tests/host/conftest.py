@@ -34,11 +34,12 @@ def make_host(
     def make(
         *, broker: str | None = None, state: str | None = None, window: int = WINDOW, **options: Any
     ) -> Shell:
-        session = {
+        session: dict[str, Any] = {
             "tenant": options.pop("tenant", "acme"),
             "session_id": options.pop("session_id", "chat"),
             "model": options.pop("model", "gpt-test"),
             "context_window": window,
+            **{name: options.pop(name) for name in ("dialect", "on_swap") if name in options},
         }
         options.setdefault("policy", SMALL)
         host = SHELLS[request.param](broker or server.url, state, session, **options)

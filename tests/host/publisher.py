@@ -4,7 +4,9 @@ summary."""
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from ebbtide_core.breaker import Outcome
@@ -26,7 +28,7 @@ from ebbtide_core.store.client import SyncStore
 from ebbtide_core.store.results import GuardStatus, PublishResult
 from ebbtide_core.summary.extractive import summarise
 from ebbtide_core.summary.message import render, wrap
-from ebbtide_core.summary.source import SourceMessage
+from ebbtide_core.summary.source import source_message
 
 TTL = 600.0
 
@@ -56,7 +58,7 @@ def messages_of(store: SyncStore, job: Job, manifest: Manifest) -> list[Any]:
 def record_of(job: Job, manifest: Manifest, messages: Sequence[Any]) -> SummaryRecord:
     """Summarise the job's range as one chunk."""
     dialect, first = by_name(manifest.dialect), manifest.base.count
-    source = [SourceMessage(first + i, m["role"], tuple(dialect.blocks(m))) for i, m in enumerate(messages)]
+    source = [source_message(first + i, m, dialect) for i, m in enumerate(messages)]
     summary = summarise(
         source,
         base=manifest.base_summary,
@@ -158,3 +160,24 @@ def work_once(store: SyncStore) -> PublishResult | None:
         return None
     manifest = manifest_of(store, job)
     return publish(store, job, record_of(job, manifest, messages_of(store, job, manifest)))
+
+
+@contextmanager
+def working(store: SyncStore) -> Iterator[list[PublishResult]]:
+    """Do all jobs of the index in a thread of its own, and list what came of them."""
+    results: list[PublishResult] = []
+    stop = threading.Event()
+
+    def work() -> None:
+        while not stop.wait(0.01):
+            result = work_once(store)
+            if result is not None:
+                results.append(result)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield results
+    finally:
+        stop.set()
+        thread.join()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 from typing import Any, Protocol
 
 from ebbtide import AsyncPool, AsyncSession, Policy, Pool, Session, Turn
@@ -17,6 +18,18 @@ class Shell(Protocol):
 
     def observe(self, usage: Any) -> None:
         """Calibrate."""
+
+    def compact_now(self, messages: list[Any], **request: Any) -> Turn:
+        """Prepare a turn after a compaction made now."""
+
+    def cancel(self) -> bool:
+        """End the compaction under way."""
+
+    def fork(self, session_id: str) -> Shell:
+        """Branch the conversation."""
+
+    def switch(self, **to: Any) -> None:
+        """Go on with another model or window."""
 
     def reset(self) -> None:
         """Begin anew."""
@@ -44,6 +57,20 @@ class SyncShell:
 
     def observe(self, usage: Any) -> None:
         self._session.observe(usage)
+
+    def compact_now(self, messages: list[Any], **request: Any) -> Turn:
+        return self._session.compact_now(messages, **request)
+
+    def cancel(self) -> bool:
+        return self._session.cancel()
+
+    def fork(self, session_id: str) -> Shell:
+        forked = copy.copy(self)
+        forked._session = self._session.fork(session_id)
+        return forked
+
+    def switch(self, **to: Any) -> None:
+        self._session.switch(**to)
 
     def reset(self) -> None:
         self._session.reset()
@@ -74,6 +101,20 @@ class AsyncShell:
     def observe(self, usage: Any) -> None:
         self._session.observe(usage)
 
+    def compact_now(self, messages: list[Any], **request: Any) -> Turn:
+        return self._loop.run_until_complete(self._session.compact_now(messages, **request))
+
+    def cancel(self) -> bool:
+        return self._loop.run_until_complete(self._session.cancel())
+
+    def fork(self, session_id: str) -> Shell:
+        forked = copy.copy(self)
+        forked._session = self._session.fork(session_id)
+        return forked
+
+    def switch(self, **to: Any) -> None:
+        self._session.switch(**to)
+
     def reset(self) -> None:
         self._loop.run_until_complete(self._session.reset())
 
@@ -92,5 +133,6 @@ class AsyncShell:
 
 SHELLS: dict[str, type[SyncShell | AsyncShell]] = {"sync": SyncShell, "async": AsyncShell}
 
-SMALL = Policy(wait_budget=0.0, io_budget=10.0)
-"""A turn at hard doesn't wait; a loaded machine may take its time over store calls."""
+SMALL = Policy(wait_budget=0.0, io_budget=10.0, swap_ratio=0.70, min_turns_between_swaps=0)
+"""A turn at hard doesn't wait, a record is swapped in as soon as it is there; a loaded machine may take its
+time over store calls."""

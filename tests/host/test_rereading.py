@@ -44,6 +44,26 @@ def test_a_turn_reads_only_what_is_new(make_host: MakeHost, asked: list[int], wa
     assert asked == [11, 12]
 
 
+def test_a_cache_mark_that_moves_through_a_raw_history_costs_a_few_messages(
+    make_host: MakeHost, worker_store: SyncStore, asked: list[int]
+) -> None:
+    """The mark is set on copies, behind the summary, which is put in again without reading the rest."""
+
+    def marked(messages: list[Any]) -> list[Any]:
+        last = messages[-1]
+        block = {"type": "text", "text": last["content"], "cache_control": {"type": "ephemeral"}}
+        return [*messages[:-1], {**last, "content": [block]}]
+
+    host, raw = make_host(model="claude-haiku-4-5"), chat(15)
+    swapped(host, worker_store, raw)
+    for i in range(15, 19):
+        raw = raw + said(i)
+        asked.clear()
+        turn = host.prepare(marked(raw))
+        assert turn.report.reason is Reason.REAPPLIED
+        assert len(asked) <= 8
+
+
 @pytest.mark.parametrize("way", [list, copy.deepcopy])
 def test_after_a_swap_a_kept_buffer_is_known(
     make_host: MakeHost, worker_store: SyncStore, asked: list[int], way: Any

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from ebbtide import Policy
+import asyncio
+
+from ebbtide import AsyncPool, Policy
+from ebbtide_cli.embedded import EmbeddedServer
 from ebbtide_core.breaker import Outcome
 from ebbtide_core.decide import Action, Reason
 from ebbtide_core.store.client import SyncStore
-from tests.host.conftest import MakeHost
+from tests.host.conftest import WINDOW, MakeHost
 from tests.host.publisher import settle, take
 from tests.host.talk import chat, said
 
@@ -33,3 +36,18 @@ def test_the_wait_budget_is_spent_once_a_claim(make_host: MakeHost, worker_store
     give_up(worker_store)
     assert host.prepare(messages).report.waited >= 0.3
     assert host.prepare(messages).report.waited == 0
+
+
+async def test_a_host_that_ends_its_turns_early_waits_no_longer_than_the_budget(
+    server: EmbeddedServer, worker_store: SyncStore
+) -> None:
+    """What a cancelled turn waited counts; else a host of less patience than the budget would never go on."""
+    async with AsyncPool(server.url, policy=PATIENT.model_copy(update={"wait_budget": 1.5})) as pool:
+        session = pool.session(tenant="acme", session_id="chat", model="gpt-test", context_window=WINDOW)
+        for _ in range(40):
+            try:
+                turn = await asyncio.wait_for(session.prepare(chat(27)), 0.5)
+            except TimeoutError:
+                continue
+            break
+    assert turn.report.reason is Reason.NO_RECORD_IN_TIME

@@ -29,7 +29,7 @@ def uids(messages: Iterable[Message]) -> list[int]:
 
 def is_system(message: Message) -> bool:
     """Say whether it is a system or developer message."""
-    return message["role"] in SYSTEM_ROLES
+    return message.get("role") in SYSTEM_ROLES
 
 
 def is_ephemeral(message: Message) -> bool:
@@ -59,6 +59,10 @@ def _well_formed(value: Any) -> Any:
 
 def calls_of(fmt: Format, message: Message) -> list[str]:
     """Return the ids of the calls in a message."""
+    if fmt == "openai_responses":
+        return (
+            [message["call_id"]] if message.get("type", "").endswith("_call") and "call_id" in message else []
+        )
     if fmt == "openai":
         return [call["id"] for call in message.get("tool_calls") or ()]
     return [b["id"] for b in _blocks(message) if b.get("type") == "tool_use"]
@@ -66,6 +70,8 @@ def calls_of(fmt: Format, message: Message) -> list[str]:
 
 def results_of(fmt: Format, message: Message) -> list[str]:
     """Return the ids that a message answers."""
+    if fmt == "openai_responses":
+        return [message["call_id"]] if message.get("type", "").endswith("_call_output") else []
     if fmt == "openai":
         return [message["tool_call_id"]] if message["role"] == "tool" else []
     return [b["tool_use_id"] for b in _blocks(message) if b.get("type") == "tool_result"]
@@ -78,10 +84,18 @@ def _blocks(message: Message) -> list[dict[str, Any]]:
 
 def result_texts(fmt: Format, message: Message) -> list[str]:
     """Return the texts of the results in a message, in order."""
+    if fmt == "openai_responses":
+        return _output_texts(message["output"]) if message.get("type", "").endswith("_call_output") else []
     if fmt == "openai":
         return _texts(message.get("content")) if message["role"] == "tool" else []
     results = [b for b in _blocks(message) if b.get("type") == "tool_result"]
     return [text for block in results for text in _texts(block.get("content"))]
+
+
+def _output_texts(output: Any) -> list[str]:
+    if isinstance(output, str):
+        return [output]
+    return [part[key] for part in output for key in ("text", "stdout", "stderr") if key in part]
 
 
 def _texts(content: Any) -> list[str]:

@@ -28,7 +28,7 @@ Season = Callable[[Messages, int, Format], Messages]
 
 def _over_cap(messages: Messages, at: int, _: Format) -> Messages:
     """Make a user's message longer than a summary may quote."""
-    if messages[at]["role"] != "user" or not isinstance(messages[at].get("content"), str):
+    if messages[at].get("role") != "user" or not isinstance(messages[at].get("content"), str):
         return messages
     long = {**messages[at], "content": "please " * (MAX_REQUEST_CHARS // 7 + 1)}
     return [*messages[:at], long, *messages[at + 1 :]]
@@ -41,7 +41,7 @@ def _half_ephemeral(messages: Messages, at: int, _: Format) -> Messages:
 
 def _instruction(messages: Messages, at: int, fmt: Format) -> Messages:
     """Put a system message behind a user's, which both providers allow."""
-    if messages[at]["role"] != "user":
+    if messages[at].get("role") != "user":
         return messages
     role = "system" if fmt == "anthropic" else "developer"
     return [*messages[: at + 1], {"role": role, "content": "Be brief from here on."}, *messages[at + 1 :]]
@@ -49,7 +49,7 @@ def _instruction(messages: Messages, at: int, fmt: Format) -> Messages:
 
 def _same_text(messages: Messages, at: int, _: Format) -> Messages:
     """Say something again in the same words."""
-    return [*messages, messages[at]] if messages[at]["role"] == "user" else messages
+    return [*messages, messages[at]] if messages[at].get("role") == "user" else messages
 
 
 _SEASONS: Final[tuple[Season, ...]] = (_over_cap, _half_ephemeral, _instruction, _same_text)
@@ -68,7 +68,7 @@ def histories(draw: st.DrawFn, fmt: Format, *, min_exchanges: int = 0, max_excha
         if messages:
             messages = season(messages, draw(st.integers(0, len(messages) - 1)), fmt)
     if draw(st.integers(0, 9)) == 0:
-        first = next((i for i, m in enumerate(messages) if m["role"] == "assistant"), 0)
+        first = next((i for i, m in enumerate(messages) if m.get("role") == "assistant"), 0)
         messages = messages[first:]
     return [{**message, UID: number} for number, message in enumerate(messages)]
 

@@ -71,7 +71,7 @@ def _indices(buffer: Buffer, start: int, stop: int) -> list[int]:
 
 
 def _canonical(world: World, buffer: Buffer, index: int) -> bytes:
-    return canonical(checked(buffer.passed[index], 0), world.dialect)
+    return canonical(checked(buffer.passed[index], 0, world.dialect), world.dialect)
 
 
 def _missing(world: World, buffer: Buffer, view: View) -> tuple[list[int], list[int]]:

@@ -58,7 +58,9 @@ def _sent_otherwise(world: World, before: Sequence[Message], view: View) -> list
         if view.rung is not Rung.CLIPPED or not result_texts(world.fmt, original):
             faults.append(f"{sent[UID]} was changed")
         elif (
-            sent_form(sent) != sent or set(sent) != set(original) - {MARK} or sent["role"] != original["role"]
+            sent_form(sent) != sent
+            or set(sent) != set(original) - {MARK}
+            or sent.get("role") != original.get("role")
         ):
             faults.append(f"{sent[UID]} has other keys")
     order = uids(before)

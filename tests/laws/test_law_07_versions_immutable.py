@@ -16,6 +16,7 @@ from ebbtide_core.lineage.chain import Position
 from ebbtide_core.names import Owner
 from ebbtide_core.store import blob_calls, session_calls
 from ebbtide_core.store.client import SyncStore
+from ebbtide_core.store.forget import forget
 from ebbtide_core.store.results import PublishStatus, SessionView
 from tests.laws.depth import EXAMPLES
 
@@ -59,7 +60,7 @@ class Session:
             self.owner,
             host="h",
             seq=self.seq,
-            fresh_incarnation="life",
+            fresh_incarnation=f"life-{self.seq}",
             model="m",
             state_ttl=TTL,
             breaker_cooldown=5,
@@ -93,14 +94,15 @@ class Session:
 step = st.one_of(
     st.just(("begin",)),
     st.tuples(st.just("publish"), st.integers(0, 5), st.integers(1, 12), st.sampled_from("abcd")),
-    st.just(("fork",)),
+    st.sampled_from([("fork",), ("cancel",), ("forget",)]),
 )
 
 
 @settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(step, min_size=1, max_size=25))
 def test_what_was_published_never_changes(store: SyncStore, steps: list[Any]) -> None:
-    """Workers that began at any time publish in any order, twice, late or after a fork."""
+    """Workers that began at any time publish in any order, twice, late, or after a fork, after they were
+    cancelled, or after the session was forgotten."""
     session, watch = Session(store), Watch()
     began = [session.view()]
     for name, *arguments in steps:
@@ -117,6 +119,10 @@ def test_what_was_published_never_changes(store: SyncStore, steps: list[Any]) ->
                     cooldown=5,
                 )
             )
+        elif name == "cancel":
+            store.run(session_calls.cancel(session.owner, state_ttl=TTL))
+        elif name == "forget":
+            assert forget(store, session.owner, shut=TTL).left.nothing
         else:
             which, count, body = arguments
             view = began[which % len(began)]

@@ -158,7 +158,7 @@ def test_the_checker_fails_for_an_engine_without_a_budget(
     memory = session(4_000)
     claim_elsewhere(real, memory.owner)
     if not bounded:
-        monkeypatch.setattr("ebbtide.engine.IO_SHARE", 1e9)
+        monkeypatch.setattr("ebbtide.talk.IO_SHARE", 1e9)
     shell = SlowShell(real, iter([(LONGEST_CALL, "answers")] * 3), ClaimStatus.OWN, memory)
     shell.drive(engine(memory, chat(20), 4_000))
     assert (sum(shell.io) <= BUDGET) == bounded

@@ -13,8 +13,9 @@ from ebbtide import Policy
 from ebbtide_cli.embedded import EmbeddedServer
 from ebbtide_core import names
 from ebbtide_core.names import Owner
-from ebbtide_core.store import blob_calls, fleet_calls
+from ebbtide_core.store import blob_calls, fleet_calls, session_calls
 from ebbtide_core.store.client import SyncStore
+from ebbtide_core.store.forget import forget
 from ebbtide_core.store.script import Call, hash_tag
 from tests.host.publisher import take, work_once
 from tests.host.shells import SyncShell
@@ -28,6 +29,9 @@ step = st.one_of(
     st.just(("take", 0)),
     st.just(("memo", 0)),
     st.just(("reset", 0)),
+    st.just(("note", 0)),
+    st.just(("cancel", 0)),
+    st.just(("forget", 0)),
     st.just(("sweep", 0)),
 )
 name = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")), min_size=1, max_size=20)
@@ -38,7 +42,8 @@ name = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")), mi
 def test_whatever_is_done_every_key_has_a_ttl(
     server: EmbeddedServer, database: Any, tenant: str, steps: list[tuple[str, int]]
 ) -> None:
-    """Turns, jobs, dead workers, memos, resets and sweeps leave no key that would live for ever."""
+    """Turns, jobs, dead workers, memos, resets, cancels, sweeps and forgetting leave no key that would live
+    for ever."""
     database.flushdb()
     store = SyncStore(server.url, timeout=5.0)
     session_id = uuid4().hex
@@ -51,7 +56,7 @@ def test_whatever_is_done_every_key_has_a_ttl(
     host = SyncShell(server.url, None, named, policy=Policy(wait_budget=0.0, io_budget=10.0))
     try:
         for what, rounds in steps:
-            carry_out(what, rounds, host, store, tenant)
+            carry_out(what, rounds, host, store, Owner(tenant, session_id))
             assert keys_without_ttl(database) == []
         tags = {hash_tag(key.decode()) for key in database.scan_iter(match="ebbtide:*")}
         owned = {
@@ -65,7 +70,7 @@ def test_whatever_is_done_every_key_has_a_ttl(
         store.close()
 
 
-def carry_out(what: str, rounds: int, host: SyncShell, store: SyncStore, tenant: str) -> None:
+def carry_out(what: str, rounds: int, host: SyncShell, store: SyncStore, owner: Owner) -> None:
     """Do one step."""
     if what == "turn":
         host.prepare(chat(rounds))
@@ -75,11 +80,28 @@ def carry_out(what: str, rounds: int, host: SyncShell, store: SyncStore, tenant:
     elif what == "take":
         take(store)
     elif what == "memo":
-        store.run(blob_calls.memo_put(tenant, "0" * 32, b"partial", ttl=60))
+        store.run(blob_calls.memo_put(owner.tenant, "0" * 32, b"partial", ttl=60))
     elif what == "reset":
         host.reset()
+    elif what == "note":
+        note(store, owner)
+    elif what == "cancel":
+        store.run(session_calls.cancel(owner, state_ttl=60))
+    elif what == "forget":
+        assert forget(store, owner, shut=60).left.nothing
     else:
         store.run(fleet_calls.sweep(tick=5, max_queue_age=120, ttl=600))
+
+
+def note(store: SyncStore, owner: Owner) -> None:
+    """Note a memo as the session's, if it has a state."""
+    seen = store.run(session_calls.look(owner))
+    if seen is not None:
+        incarnation, generation = seen.view.incarnation, seen.view.generation
+        call = session_calls.memos_used(
+            owner, ["0" * 32], incarnation=incarnation, generation=generation, ttl=60
+        )
+        assert store.run(call)
 
 
 def test_the_checker_sees_a_key_that_would_live_for_ever(database: Any) -> None:

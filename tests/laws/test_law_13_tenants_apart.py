@@ -26,7 +26,8 @@ owners = st.builds(Owner, names, names)
 
 def keys_of(owner: Owner) -> list[str]:
     """Return every key that a session's own data stands under."""
-    return [owner.state, owner.record(1), owner.manifest("m"), owner.segment("s"), owner.member]
+    own = [owner.state, owner.tally, owner.review, owner.memos, owner.record(1), owner.manifest("m")]
+    return [*own, owner.segment("s"), owner.member]
 
 
 def shared(pair: tuple[Owner, Owner], keys: Keys = keys_of) -> list[str]:

@@ -19,8 +19,9 @@ from ebbtide_core.policy import Limits
 from ebbtide_core.summary.extractive import summarise
 from ebbtide_core.summary.message import render
 from ebbtide_core.summary.model import Summary
-from ebbtide_core.summary.source import SourceMessage
+from ebbtide_core.summary.source import source_message
 from ebbtide_core.swap import Swap
+from ebbtide_core.views.bare import bare
 from ebbtide_core.views.clip import clipped
 from ebbtide_core.views.ground import Ground
 from ebbtide_core.views.local import extractive
@@ -72,18 +73,18 @@ class World:
     def views(self, buffer: Buffer) -> list[View]:
         """Return what each rung of the ladder makes of the buffer, whether it fits or not."""
         ground, cut = self.ground(buffer), self.cut(buffer)
-        made = (extractive(ground, cut), truncated(ground), clipped(ground))
+        made = (extractive(ground, cut), truncated(ground), clipped(ground), bare(ground))
         return [view for view in made if view is not None]
 
     def summary(self, buffer: Buffer, cut: Cut) -> Summary:
         """Return the local summary of what a cut leaves out."""
         kept = frozenset(cut.kept)
         gone = [
-            (e, checked(buffer.passed[i], i))
+            (e, checked(buffer.passed[i], i, self.dialect))
             for i, e in enumerate(buffer.entries[: cut.index])
             if e.kind in (Kind.SPOKEN, Kind.CARRIED) and i not in kept
         ]
-        source = [SourceMessage(e.index, m["role"], tuple(self.dialect.blocks(m))) for e, m in gone]
+        source = [source_message(e.index, m, self.dialect) for e, m in gone]
         base = buffer.summary.summary if buffer.summary else None
         budget = self.limits.summary_max_tokens
         return summarise(source, base=base, budget=budget, count=self.meter.tokenizer.count)

@@ -18,7 +18,7 @@ from ebbtide_core.summary.fit import fit
 from ebbtide_core.summary.merge import merge
 from ebbtide_core.summary.message import parse, render
 from ebbtide_core.summary.model import MAX_ITEMS, Summary
-from ebbtide_core.summary.source import SourceMessage, contains
+from ebbtide_core.summary.source import SourceMessage, contains, source_message
 
 DATA = Path(__file__).resolve().parents[2] / "../shared/data"
 FILES = sorted(path.name for path in DATA.glob("*.jsonl.gz"))
@@ -42,7 +42,7 @@ def sources(name: str) -> list[list[SourceMessage]]:
     for transcript in transcripts(name):
         dialect = by_name(transcript["format"])
         messages = enumerate(transcript["messages"])
-        found.append([SourceMessage(i, m["role"], tuple(dialect.blocks(m))) for i, m in messages])
+        found.append([source_message(i, m, dialect) for i, m in messages])
     return found
 
 

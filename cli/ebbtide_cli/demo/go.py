@@ -9,6 +9,7 @@ from typing import Final
 
 import typer
 
+from ebbtide_cli.codec import named_codec
 from ebbtide_cli.demo.session import session
 from ebbtide_cli.demo.story import StoryView, tell
 from ebbtide_cli.live.follower import follower
@@ -64,7 +65,7 @@ def _replayed(screen: Screen, pace: float) -> Result:
     screen.talk.print(introduction(story))
     with ExitStack() as stack:
         state, broker = stack.enter_context(urls_of_pool(settings, screen.motion))
-        rig = stack.enter_context(rigged(state, broker, options.policy))
+        rig = stack.enter_context(rigged(state, broker, options.policy, named_codec(settings.codec)))
         result = _told(screen, story, rig, options)
     screen.talk.print()
     screen.show(result)

@@ -159,4 +159,4 @@ class Board:
 
 def turns_of(transcript: Transcript) -> int:
     """Return how many turns a transcript has."""
-    return sum(message["role"] == "assistant" for message in transcript.messages)
+    return len(transcript.turns)

@@ -10,7 +10,7 @@ from ebbtide.turn import Report, Swapped
 from ebbtide_cli.live.level import Level
 from ebbtide_cli.replay.drive import Step
 from ebbtide_core.contract.record import RecordHeader
-from ebbtide_core.decide import Action
+from ebbtide_core.decide import Action, Reason
 
 
 class Kind(StrEnum):
@@ -49,6 +49,13 @@ ORDINARY: Final = frozenset({Kind.KEPT, Kind.READY})
 """Kinds that a log of few lines leaves out: nothing happened, or the event after it says more."""
 
 
+_WHY: Final = {
+    Reason.SWAP_LATER: "the summary is ready, and waits while the provider's cache is warm",
+    Reason.SWAP_DECLINED: "the host declined the summary",
+}
+"""Reasons whose name alone says too little."""
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """One thing that happened in a session: before or in which turn, and how large the request was, if told.
@@ -75,7 +82,7 @@ def turn_events(session: str, step: Step) -> tuple[Event, ...]:
 
 def _turn(step: Step) -> tuple[Kind, str]:
     report = step.turn.report
-    why = report.reason.value.replace("_", " ")
+    why = _WHY.get(report.reason) or report.reason.value.replace("_", " ")
     if step.unfittable:
         return Kind.UNFITTABLE, "no view of it fits the window"
     if report.degraded:
@@ -85,11 +92,16 @@ def _turn(step: Step) -> tuple[Kind, str]:
         Action.KEEP: (Kind.KEPT, f"over soft: {why}" if report.projected >= report.soft else ""),
         Action.ENQUEUE: (Kind.ASKED, "over soft: a summary is asked for"),
         Action.SWAP: (Kind.READY, "a record is ready"),
+        Action.PRUNE: (Kind.KEPT, f"{_left_out(report)} superseded results are left out from now on"),
         Action.WAIT: (Kind.WAITED, "at hard: waiting for a record"),
     }.get(report.action, (Kind.KEPT, report.action.value))
     if report.waited:
         return Kind.WAITED, f"{text}, waited {report.waited:.1f} s"
     return kind, text or "buffer sent as it is"
+
+
+def _left_out(report: Report) -> int:
+    return sum(run.messages for run in report.superseded)
 
 
 def _swapped(report: Report, swap: Swapped) -> str:

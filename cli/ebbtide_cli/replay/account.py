@@ -13,31 +13,39 @@ from ebbtide_cli.replay.provider_rules import new_violations
 from ebbtide_cli.replay.transcript import Transcript
 from ebbtide_cli.replay.window import WindowCheck
 from ebbtide_core.budget.tokens import Tokenizer
+from ebbtide_core.decide import Action
+from ebbtide_core.policy import Limits
 
 
 class Account:
     """The account of one session; `take` each step, then ask for the figures."""
 
-    def __init__(
-        self, transcript: Transcript, tokenizer: Tokenizer, context_window: int, max_tokens: int
-    ) -> None:
+    def __init__(self, transcript: Transcript, tokenizer: Tokenizer, limits: Limits) -> None:
         self._transcript = transcript
-        self._context_window = context_window
+        self._limits = limits
         self._coverage = CoverageCheck(transcript.messages)
-        self._window = WindowCheck(tokenizer, context_window, max_tokens, transcript.system, transcript.tools)
+        self._window = WindowCheck(
+            tokenizer, limits.window, limits.max_tokens, transcript.system, transcript.tools
+        )
         self._counts: Counter[str] = Counter()
         self._peak = 0
         self._stalls: list[float] = []
+        self._swapped_at = -1
 
     def take(self, step: Step) -> None:
         """Add one turn."""
-        report = step.turn.report
+        report, swap = step.turn.report, step.turn.swap
+        before = self._swapped_at
+        self._swapped_at = step.number if swap else before
         self._peak = max(self._peak, report.projected)
         self._stalls.append(step.stall)
         self._coverage.take(step)
         self._counts.update(
             turns=1,
-            swaps=step.turn.swap is not None,
+            swaps=swap is not None,
+            swaps_in_a_row=swap is not None and step.number == before + 1,
+            small_swaps=swap is not None and swap.record.source_tokens < self._limits.min_new_tokens,
+            pruned_turns=report.action is Action.PRUNE,
             degraded_turns=report.degraded,
             unfittable_turns=step.unfittable,
             requests_over_window=self._window.over(step.turn.messages),
@@ -58,7 +66,7 @@ class Account:
             **self._counts,
             messages=len(self._transcript.messages),
             peak_projected_tokens=self._peak,
-            context_window=self._context_window,
+            context_window=self._limits.window,
             jobs_enqueued=ending.jobs_enqueued,
             versions_published=ending.versions_published,
             rejected=Counter(ending.rejected),

@@ -38,6 +38,12 @@ Keep = Annotated[
 MaxTokens = Annotated[
     int | None, typer.Option("--max-tokens", metavar="N", min=1, help="Output that each request asks for")
 ]
+WaitBudget = Annotated[
+    float | None,
+    typer.Option(
+        "--wait-budget", metavar="SECONDS", min=0.0, help="Turns at hard may wait so long for a record"
+    ),
+]
 Model = Annotated[
     str | None,
     typer.Option("--model", metavar="NAME", help="Whose tokens are estimated; none: counted as they are"),
@@ -56,6 +62,7 @@ def replay(
     hard: Hard = None,
     keep_recent_tokens: Keep = None,
     max_tokens: MaxTokens = None,
+    wait_budget: WaitBudget = None,
     model: Model = None,
     jobs: Jobs = 8,
     pace: options.Pace = 0.05,
@@ -82,6 +89,7 @@ def replay(
             hard=hard,
             keep_recent_tokens=keep_recent_tokens,
             max_tokens=max_tokens,
+            wait_budget=wait_budget,
             model=model,
             jobs=jobs,
             pace=pace,

@@ -49,10 +49,10 @@ Pause = Callable[[], object]
 def steps(transcript: Transcript, host: Host, *, max_tokens: int | None, pause: Pause) -> Iterator[Step]:
     """Yield each turn of the transcript. Raises InputError, LimitError for what `prepare` refuses."""
     buffer: list[Message] = []
-    number = 0
+    turns = {index: number for number, index in enumerate(transcript.turns, 1)}
     for index, message in enumerate(transcript.messages):
-        if message["role"] == "assistant":
-            number += 1
+        number = turns.get(index)
+        if number is not None:
             pause()
             step = _step(transcript, host, number, index, buffer, max_tokens)
             yield step

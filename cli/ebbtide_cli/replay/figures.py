@@ -17,6 +17,8 @@ class Figures:
     `requests_over_window`, `invalid_requests`: turns. `uncovered_messages`: gone from the buffer and in no
     chunk of a record. `declared_omitted_messages`: left out of or shortened in views, summed over turns.
     `stalls`: seconds that each prepare took. `degraded_turns` include the unfittable ones that were degraded.
+    `swaps_in_a_row`: swaps on the turn right after another. `small_swaps`: swaps of records that newly
+    summarise less than `min_new_tokens`. `pruned_turns`: turns that left a batch of superseded results out.
     """
 
     turns: int = 0
@@ -26,6 +28,9 @@ class Figures:
     jobs_enqueued: int = 0
     versions_published: int = 0
     swaps: int = 0
+    swaps_in_a_row: int = 0
+    small_swaps: int = 0
+    pruned_turns: int = 0
     degraded_turns: int = 0
     unfittable_turns: int = 0
     rejected: Counter[str] = field(default_factory=Counter)
@@ -48,6 +53,9 @@ _COUNTS: Final = (
     "jobs_enqueued",
     "versions_published",
     "swaps",
+    "swaps_in_a_row",
+    "small_swaps",
+    "pruned_turns",
     "degraded_turns",
     "unfittable_turns",
     "requests_over_window",

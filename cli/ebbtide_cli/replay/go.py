@@ -12,6 +12,7 @@ from typing import Any
 import typer
 from pydantic import ValidationError
 
+from ebbtide_cli.codec import named_codec
 from ebbtide_cli.live.follower import follower
 from ebbtide_cli.live.view import LiveView
 from ebbtide_cli.replay.drive import NEUTRAL_MODEL
@@ -40,6 +41,7 @@ class Wanted:
     hard: float | None = None
     keep_recent_tokens: int | None = None
     max_tokens: int | None = None
+    wait_budget: float | None = None
     model: str | None = None
     jobs: int = 8
     pace: float = 0.05
@@ -50,6 +52,7 @@ class Wanted:
             "soft": self.soft,
             "hard": self.hard,
             "keep_recent_tokens": self.keep_recent_tokens,
+            "wait_budget": self.wait_budget,
         }
         try:
             policy = Policy(summariser=summariser, **{k: v for k, v in given.items() if v is not None})
@@ -109,7 +112,7 @@ def _replayed(
     with ExitStack() as stack:
         swaps = stack.enter_context(SwapsFile(swaps_out)) if swaps_out else None
         state, broker = stack.enter_context(urls_of_pool(settings, screen.motion))
-        rig = stack.enter_context(rigged(state, broker, options.policy))
+        rig = stack.enter_context(rigged(state, broker, options.policy, named_codec(settings.codec)))
         view = _view(screen, found.transcripts, rig, options)
         stack.enter_context(view)
         driven = Replay(rig, options, view, swaps).run(found.transcripts)

@@ -12,6 +12,7 @@ from ebbtide.pool import Pool
 from ebbtide_cli.replay.ending import Watcher
 from ebbtide_core.policy import Policy
 from ebbtide_core.store.client import SyncStore
+from ebbtide_core.store.codec import Codec
 
 STORE_SECONDS: Final = 5.0
 """How long the watcher waits for the store."""
@@ -27,12 +28,12 @@ class Rig:
 
 
 @contextmanager
-def rigged(state: str, broker: str, policy: Policy) -> Iterator[Rig]:
+def rigged(state: str, broker: str, policy: Policy, codec: Codec) -> Iterator[Rig]:
     """Yield a rig on a pool at these URLs; its connections are closed in the end."""
     stop = threading.Event()
     store = SyncStore(state, timeout=STORE_SECONDS)
     try:
-        with Pool(broker, state, policy=policy) as pool:
+        with Pool(broker, state, policy=policy, codec=codec) as pool:
             try:
                 yield Rig(pool, Watcher(store, policy, stop), stop)
             finally:

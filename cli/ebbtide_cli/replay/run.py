@@ -125,7 +125,7 @@ class Replay:
     def _replayed(self, transcript: Transcript) -> Figures:
         options = self._options
         resolved = limits(options.policy, options.context_window, options.max_tokens)
-        account = Account(transcript, tokenizer(), options.context_window, resolved.max_tokens)
+        account = Account(transcript, tokenizer(), resolved)
         session = self._rig.pool.session(
             tenant=options.tenant,
             session_id=transcript.id,

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ebbtide_core.contract.record import Carried
+from ebbtide_core.dialects.base import Base
 from ebbtide_core.lineage.buffer import Buffer, Entry, Kind, position_after
 from ebbtide_core.lineage.chain import Position
-from ebbtide_core.lineage.exchanges import Exchange, exchanges
+from ebbtide_core.lineage.exchanges import Exchange, bound_to_ephemeral, exchanges
 from ebbtide_core.policy import Limits
 from ebbtide_core.summary.model import MAX_REQUEST_CHARS
 
@@ -53,12 +54,39 @@ def boundary(buffer: Buffer, tokens: Sequence[int], limits: Limits, outside: int
 
 
 def _anchor(entries: Sequence[Entry], runs: Sequence[Exchange]) -> int | None:
-    """The exchange that must stay: that of the newest real message, or an earlier open one."""
+    """The exchange that must stay: that of the newest real message, or an earlier one that is open or holds a
+    compaction of the provider's that has to stay."""
+    newest = newest_exchange(entries, runs)
+    if newest is None:
+        return None
+    return min([newest, *(k for k, run in enumerate(runs) if run.open), *_staying_bases(entries, runs)])
+
+
+def _staying_bases(entries: Sequence[Entry], runs: Sequence[Exchange]) -> list[int]:
+    """The exchanges with a compaction of the provider's that no summary can stand before with more in it: one
+    that stays behind the summary would hide it, and the latest, if it can't be read, can't be summarised."""
+    holders = [k for k, run in enumerate(runs) if any(e.is_base for e in entries[run.start : run.stop])]
+    spans = {k: entries[runs[k].start : runs[k].stop] for k in holders}
+    return [
+        k
+        for k, span in spans.items()
+        if must_stay(span)
+        or any(e.is_base and e.kind is Kind.EPHEMERAL for e in span)
+        or (k == holders[-1] and any(e.ties.base is Base.SEALED for e in span))
+    ]
+
+
+def latest_base(entries: Sequence[Entry]) -> int | None:
+    """Return the index of the latest message with a compaction of the provider's, None without one."""
+    return next((i for i in reversed(range(len(entries))) if entries[i].is_base), None)
+
+
+def newest_exchange(entries: Sequence[Entry], runs: Sequence[Exchange]) -> int | None:
+    """Return which of the exchanges holds the newest real message, None when there is no such message."""
     newest = newest_real(entries)
     if newest is None:
         return None
-    holder = next(k for k, run in enumerate(runs) if run.start <= newest < run.stop)
-    return min([holder, *(k for k, run in enumerate(runs) if run.open)])
+    return next(k for k, run in enumerate(runs) if run.start <= newest < run.stop)
 
 
 def newest_real(entries: Sequence[Entry]) -> int | None:
@@ -148,15 +176,16 @@ def _staying(
     for run in head:
         span = range(run.start, run.stop)
         over_cap = request in span and entries[request or 0].request > MAX_REQUEST_CHARS
-        if must_stay([entries[i] for i in span]) or (over_cap and sum(tokens[i] for i in span) <= spare):
+        whole = over_cap and sum(tokens[i] for i in span) <= spare
+        hides = whole and any(entries[i].is_base for i in span)
+        if must_stay([entries[i] for i in span]) or (whole and not hides):
             found.update(i for i in span if entries[i].kind in _LINEAGE)
     return found
 
 
 def must_stay(run: Sequence[Entry]) -> bool:
     """Say whether an exchange is never taken apart or left out: pinned, or tied to an ephemeral message."""
-    tied = any(e.kind is Kind.EPHEMERAL and (e.calls or e.results) for e in run)
-    return tied or any(e.marks.pinned and e.kind in _LINEAGE for e in run)
+    return bound_to_ephemeral(run) or any(e.marks.pinned and e.kind in _LINEAGE for e in run)
 
 
 def _listed(entry: Entry) -> Carried:

@@ -42,7 +42,8 @@ def running_ratio(old: float, reported: int, counted: int) -> float:
 def prompt_tokens(usage: Any) -> int:
     """Return the size of the prompt that a usage report names, cached tokens included once.
 
-    OpenAI's `prompt_tokens` include cached ones; Anthropic's `input_tokens` do not. Unknown shapes give 0.
+    OpenAI's `prompt_tokens` include cached ones; Anthropic's `input_tokens` do not. Unknown shapes give 0,
+    and so does a request that the provider compacted: its usage is of what was left.
     """
     try:
         value = plain(usage)
@@ -50,8 +51,15 @@ def prompt_tokens(usage: Any) -> int:
         return 0
     if not isinstance(value, Mapping):
         return 0
+    if _compacted(value.get("iterations")):
+        return 0
     names = ("prompt_tokens",) if "prompt_tokens" in value else _ANTHROPIC_PROMPT
     return sum(n for n in map(value.get, names) if isinstance(n, int) and not isinstance(n, bool) and n > 0)
+
+
+def _compacted(iterations: Any) -> bool:
+    steps = iterations if isinstance(iterations, list) else []
+    return any(isinstance(step, Mapping) and step.get("type") == "compaction" for step in steps)
 
 
 _ANTHROPIC_PROMPT: Final = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")

@@ -37,7 +37,7 @@ class Meter:
         """Return the tokenizer's count of one message, its images and documents at their fixed cost."""
         known = self._memo.get(entry.digest)
         if known is None:
-            weight = self.dialect.weight(checked(message, 0))
+            weight = self.dialect.weight(checked(message, 0, self.dialect))
             known = self._remember(entry.digest, self.tokenizer.count(weight.text) + weight.fixed + 1)
         return known
 

@@ -32,6 +32,10 @@ class Sizes:
         """Return the sizes of another buffer, gone on with from these if it was read on from this one."""
         return Sizes(self.meter, buffer, self if buffer.continues(self.buffer) else None)
 
+    def anew(self, buffer: Buffer) -> Sizes:
+        """Return the sizes of another buffer, gone on with from nothing."""
+        return Sizes(self.meter, buffer)
+
     @property
     def bound(self) -> int:
         """A number of tokens that the messages can't exceed: known counts, else one token a byte."""

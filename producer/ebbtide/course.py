@@ -1,0 +1,99 @@
+"""What one turn has come to so far: where the buffer stands, what the store said, what was done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ebbtide.applied import Applied
+from ebbtide.memory import ClaimName, Memory
+from ebbtide.request import Request
+from ebbtide.standing import Standing
+from ebbtide_core.budget.sizes import Sizes
+from ebbtide_core.policy import Mode, most_cautious
+from ebbtide_core.store.results import ClaimView, SessionView
+
+
+@dataclass
+class Course:
+    """One turn under way.
+
+    `passed` is the buffer as the host passed it, `at` the one that would be sent now. `applied` is the swap
+    of this turn, `swapped` says whether it is a new one, not the last one put into a raw history again.
+    `unusable` are versions that this turn tried in vain, `declined`: the host declined one. `began` is when
+    the turn did, by a monotonic clock; `io` are the seconds of store I/O since the last pause.
+    """
+
+    memory: Memory
+    request: Request
+    passed: Standing
+    at: Standing
+    projected: int
+    began: float
+    state: SessionView | None = None
+    applied: Applied | None = None
+    swapped: bool = False
+    pruned: bool = False
+    enough: bool = True
+    declined: bool = False
+    unusable: set[int] = field(default_factory=set)
+    faults: list[str] = field(default_factory=list)
+    io: float = 0.0
+    store_open: bool = True
+
+    @classmethod
+    def begun(cls, memory: Memory, request: Request, now: float) -> Course:
+        """Return the course of a turn that begins. Raises InputError or LimitError."""
+        at = measured(memory, request, memory.read(request.messages))
+        return cls(memory, request, at, at, at.total, now, store_open=request.store_open)
+
+    def measured(self, sizes: Sizes) -> Standing:
+        """Return where a buffer of these sizes stands this turn."""
+        return measured(self.memory, self.request, sizes)
+
+    def remeasured(self) -> None:
+        """Measure the buffer again, now that more is known of the model's tokens."""
+        if self.memory.tokens_ratio != self.passed.ratio:
+            self.passed = self.at = self.measured(self.passed.sizes)
+            self.projected = self.at.total
+
+    def leave_nothing_out(self) -> None:
+        """Send the results again that were left out: a session that is not on prunes nothing."""
+        if self.memory.pruning.gone:
+            self.memory.pruning.forget()
+            self.passed = self.at = self.measured(self.passed.sizes)
+            self.projected = self.at.total
+
+    @property
+    def mode(self) -> Mode:
+        """The most cautious of the modes that pool, policy and state ask for."""
+        asked = self.state.mode if self.state is not None else None
+        if asked is None:
+            return self.request.mode
+        known = asked in Mode.__members__.values()
+        return most_cautious(self.request.mode, Mode(asked) if known else Mode.OFF)
+
+    @property
+    def claim_name(self) -> ClaimName | None:
+        """The name of the session's claim."""
+        return (self.state.incarnation, self.claim.epoch) if self.state and self.claim else None
+
+    @property
+    def claim(self) -> ClaimView | None:
+        """The session's claim, unless it is this host's own and could not be turned into a job."""
+        claim = self.state.claim if self.state else None
+        held = self.memory.mailbox.held
+        lost = claim is not None and held is not None and claim.epoch == held.epoch
+        return None if lost and not self.memory.mailbox.busy else claim
+
+
+def measured(memory: Memory, request: Request, sizes: Sizes) -> Standing:
+    """Return where a buffer of these sizes stands against the limits of a request."""
+    return Standing(
+        buffer=sizes.buffer,
+        parts=request.parts,
+        limits=request.limits,
+        sizes=sizes,
+        ratio=memory.tokens_ratio,
+        pruned=memory.pruning.on(sizes),
+        by_hand=request.by_hand is not None,
+    )
