@@ -69,9 +69,8 @@ def _loosened(buffer: Buffer, upto: int, meter: Meter) -> Loosened:
         if entry.count > upto:
             break
         message = checked(buffer.sent(index), index, buffer.dialect)
-        found = sum(block.kind is BlockKind.THINKING for block in buffer.dialect.blocks(message))
-        if found:
-            blocks += found
+        if has_thinking(message):
+            blocks += sum(block.kind is BlockKind.THINKING for block in buffer.dialect.blocks(message))
             sent[index] = less = without_thinking(message)
             saved[index] = meter.tokens(entry, message)
             if less is not None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ebbtide_cli.cost.ahead import Ahead, at_once
-from ebbtide_cli.cost.blocking import FirstSeed, Reactive
+from ebbtide_cli.cost.blocking import NewestTen, Reactive
 from ebbtide_cli.cost.counted import Counted, Held
 from ebbtide_cli.cost.notes import ExtractiveNotes, FixedNotes
 from ebbtide_cli.cost.play import Outcome, Prices, played
@@ -94,10 +94,10 @@ def test_reactive_summarises_its_last_summary_again_but_nothing_else_twice() -> 
     assert found.summariser.input == 4_000 + SUMMARY + 4_000
 
 
-def test_the_first_seeds_compactor_thrashes() -> None:
+def test_a_tail_counted_in_messages_thrashes() -> None:
     """Its tail of ten messages is over its own watermark, so it compacts at every turn from the first on."""
     session = evenly(9)
-    found = play(session, FirstSeed(ground(session, 20_000)))
+    found = play(session, NewestTen(ground(session, 20_000)))
     assert (found.compactions, found.waits) == (4, 4)
     assert found.summariser.input == 1_000 + 3 * (SUMMARY + 2_000)
 

@@ -19,7 +19,7 @@ TAIL_MESSAGES: Final = 10
 FIRST_SOFT: Final = 0.70
 FIRST_HEADROOM: Final = 4_096
 FIRST_SUMMARY: Final = 1_024
-"""The first seed's compactor: its watermark, the tokens it reserves for the answer, its summary's cap."""
+"""Of the newest ten: the watermark, the tokens reserved for the answer, the summary's cap."""
 
 REACTIVE_MARK: Final = 0.95
 REACTIVE_TAIL: Final = 0.5
@@ -28,8 +28,8 @@ REACTIVE_SUMMARY: Final = 0.1
 
 
 @dataclass
-class FirstSeed:
-    """The first seed's compactor: at 70 % it keeps system messages and the newest ten, wherever that cuts."""
+class NewestTen:
+    """A tail counted in messages: at 70 % it keeps system messages and the newest ten, wherever that cuts."""
 
     ground: Ground
     _before: tuple[Held, Summary] | None = None

@@ -16,7 +16,7 @@ from ebbtide_cli.replay.view import safe
 _NAMES: Final = {
     Way.NEVER: "never",
     Way.REACTIVE: "reactive",
-    Way.FIRST_SEED: "first seed",
+    Way.NEWEST_TEN: "newest ten",
     Way.IMMEDIATE: "immediate",
     Way.COST_AWARE: "cost-aware",
 }

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final
 
 from ebbtide_cli.cost.ahead import Ahead, Due, at_once
-from ebbtide_cli.cost.blocking import FirstSeed, Reactive
+from ebbtide_cli.cost.blocking import NewestTen, Reactive
 from ebbtide_cli.cost.counted import Count, Counted
 from ebbtide_cli.cost.notes import ExtractiveNotes, FixedNotes, Notes
 from ebbtide_cli.cost.play import Outcome, Prices, played
@@ -23,7 +23,7 @@ class Way(StrEnum):
 
     NEVER = "never"
     REACTIVE = "reactive"
-    FIRST_SEED = "first_seed"
+    NEWEST_TEN = "newest_ten"
     IMMEDIATE = "immediate"
     COST_AWARE = "cost_aware"
 
@@ -67,7 +67,7 @@ class Plan:
         return {
             Way.NEVER: Never,
             Way.REACTIVE: Reactive,
-            Way.FIRST_SEED: FirstSeed,
+            Way.NEWEST_TEN: NewestTen,
             Way.IMMEDIATE: partial(self._ahead, at_once),
             Way.COST_AWARE: partial(self._ahead, self._pays),
         }
