@@ -41,9 +41,9 @@ def test_the_table_names_every_way_and_what_it_costs(talk: Path) -> None:
     assert "Only the 1 that outgrow it" in done.stdout
     rows = [line.split() for line in done.stdout.splitlines()]
     names = [
-        row[0] for row in rows if row and row[0] in ("never", "reactive", "first", "immediate", "cost-aware")
+        row[0] for row in rows if row and row[0] in ("never", "reactive", "newest", "immediate", "cost-aware")
     ]
-    assert names == ["never", "reactive", "first", "immediate", "cost-aware"] * 2
+    assert names == ["never", "reactive", "newest", "immediate", "cost-aware"] * 2
     assert "within 10 % in" in done.stdout
     for heading in ("cached $", "uncached $", "summaries $", "read", "written", "input", "output"):
         assert heading in done.stdout

@@ -19,8 +19,8 @@ EPILOG: Final = (
     "Example:  ebbtide cost --context-window 64000 --model claude-opus-5-5 session.jsonl\n\n"
     "Each session is played under five ways: never compacting; [b]reactive[/b], which waits for a summary "
     "at 95 % of the window; [b]newest ten[/b], which does at 70 % and keeps so many messages; Ebbtide "
-    "with every record swapped in [b]immediate[/b]ly; and [b]cost-aware[/b], as it is. Nothing is called and nothing "
-    "is sent. Exit code 1: there was nothing to price."
+    "with every record swapped in [b]immediate[/b]ly; and [b]cost-aware[/b], as it is. Nothing is called "
+    "and nothing is sent. Exit code 1: there was nothing to price."
 )
 
 Windows = Annotated[
