@@ -27,11 +27,11 @@ from ebbtide.base import (
     told,
     told_unfittable,
 )
-from ebbtide.effects import Ask, Effect, Hand, Pause, Propose
-from ebbtide.engine import TurnEngine
-from ebbtide.memory import Memory
 from ebbtide.proposal import OnSwap
 from ebbtide.turn import Turn
+from ebbtide.turns.effects import Ask, Effect, Hand, Pause, Propose
+from ebbtide.turns.engine import TurnEngine
+from ebbtide.turns.memory import Memory
 from ebbtide_core.dialects.base import Dialect, Message
 from ebbtide_core.errors import ContractError, StoreUnavailable, UnfittableRequest
 from ebbtide_core.metrics import Recorder

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from ebbtide.courier import Courier, Permits
-from ebbtide.engine import TurnEngine
 from ebbtide.gate import Gate
-from ebbtide.memory import Memory
 from ebbtide.proposal import OnSwap, SwapProposal
-from ebbtide.reporting import emit
-from ebbtide.request import ByHand, Request
-from ebbtide.review import review_note
 from ebbtide.turn import Report, Turn
+from ebbtide.turns.engine import TurnEngine
+from ebbtide.turns.memory import Memory
+from ebbtide.turns.reporting import emit
+from ebbtide.turns.request import ByHand, Request
+from ebbtide.turns.review import review_note
 from ebbtide_core.budget.measure import Parts
 from ebbtide_core.budget.meter import Meter
 from ebbtide_core.budget.tokens import tokenizer

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from ebbtide.memory import Held, Mailbox
-from ebbtide.order import BufferChanged, Order, Upload, upload
+from ebbtide.turns.memory import Held, Mailbox
+from ebbtide.turns.order import BufferChanged, Order, Upload, upload
 from ebbtide_core import metrics
 from ebbtide_core.breaker import Outcome
 from ebbtide_core.contract.job import Urgency

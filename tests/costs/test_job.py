@@ -11,8 +11,8 @@ import pytest
 import pytest_asyncio
 
 from ebbtide.courier import Courier
-from ebbtide.memory import Mailbox
-from ebbtide.order import Order
+from ebbtide.turns.memory import Mailbox
+from ebbtide.turns.order import Order
 from ebbtide_core.breaker import Outcome
 from ebbtide_core.contract.job import Urgency
 from ebbtide_core.contract.record import ChunkStatus, SummaryRecord

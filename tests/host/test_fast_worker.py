@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ebbtide import Action, Policy, Pool, Reason
-from ebbtide.effects import Effect, Hand, Pause
 from ebbtide.session import Session
+from ebbtide.turns.effects import Effect, Hand, Pause
 from ebbtide_cli.embedded import EmbeddedServer
 from ebbtide_core.contract.job import Urgency
 from ebbtide_core.store.client import SyncStore

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ebbtide import InputError, Mode, Pool, Reason, Session, Turn, UnfittableRequest, mark
-from ebbtide.effects import Ask
+from ebbtide.turns.effects import Ask
 from ebbtide_cli.embedded import EmbeddedServer
 from ebbtide_core.contract.job import Job
 from ebbtide_core.names import Owner

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from ebbtide import Policy, Turn
 from ebbtide.base import CONNECT_SHARE
-from ebbtide.effects import Ask, Effect, Hand, Pause
-from ebbtide.engine import TurnEngine
-from ebbtide.memory import Memory
-from ebbtide.request import Request
+from ebbtide.turns.effects import Ask, Effect, Hand, Pause
+from ebbtide.turns.engine import TurnEngine
+from ebbtide.turns.memory import Memory
+from ebbtide.turns.request import Request
 from ebbtide_cli.embedded import EmbeddedServer
 from ebbtide_core.budget.measure import Parts
 from ebbtide_core.budget.meter import Meter
@@ -158,7 +158,7 @@ def test_the_checker_fails_for_an_engine_without_a_budget(
     memory = session(4_000)
     claim_elsewhere(real, memory.owner)
     if not bounded:
-        monkeypatch.setattr("ebbtide.talk.IO_SHARE", 1e9)
+        monkeypatch.setattr("ebbtide.turns.talk.IO_SHARE", 1e9)
     shell = SlowShell(real, iter([(LONGEST_CALL, "answers")] * 3), ClaimStatus.OWN, memory)
     shell.drive(engine(memory, chat(20), 4_000))
     assert (sum(shell.io) <= BUDGET) == bounded

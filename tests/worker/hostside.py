@@ -10,9 +10,9 @@ from itertools import count
 from typing import Any
 
 from ebbtide.courier import Courier
-from ebbtide.memory import Mailbox
-from ebbtide.order import Order
-from ebbtide.standing import Standing
+from ebbtide.turns.memory import Mailbox
+from ebbtide.turns.order import Order
+from ebbtide.turns.standing import Standing
 from ebbtide_core.budget.measure import Parts
 from ebbtide_core.budget.meter import Meter
 from ebbtide_core.budget.sizes import Sizes

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ebbtide import mark
-from ebbtide.order import Upload, upload
+from ebbtide.turns.order import Upload, upload
 from ebbtide_core.contract.job import After, Job
 from ebbtide_core.contract.manifest import Manifest, manifest_name
 from ebbtide_core.contract.record import Carried

@@ -18,7 +18,7 @@ import redis
 from prometheus_client.parser import text_string_to_metric_families
 
 from ebbtide.courier import Courier
-from ebbtide.memory import Mailbox
+from ebbtide.turns.memory import Mailbox
 from ebbtide_cli.child import end, spawn
 from ebbtide_cli.embedded import EmbeddedServer
 from ebbtide_core.metrics import NullRecorder

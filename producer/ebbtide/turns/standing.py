@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ebbtide.pruned import NOTHING_PRUNED, Pruned
+from ebbtide.turns.pruned import NOTHING_PRUNED, Pruned
 from ebbtide_core.budget.boundary import Cut, boundary
 from ebbtide_core.budget.measure import Parts, Projection, project, scaled, tokens_of
 from ebbtide_core.budget.sizes import Sizes

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from ebbtide.batch import Batch, next_batch
-from ebbtide.course import Course
-from ebbtide.effects import Effects, Hand, Now, Pause
-from ebbtide.memory import Memory
-from ebbtide.order import Order
-from ebbtide.reporting import notice
-from ebbtide.request import Request
-from ebbtide.sending import Sent, holds, sent
-from ebbtide.swapper import Swapper
-from ebbtide.talk import Talk
 from ebbtide.turn import Report, Turn
+from ebbtide.turns.batch import Batch, next_batch
+from ebbtide.turns.course import Course
+from ebbtide.turns.effects import Effects, Hand, Now, Pause
+from ebbtide.turns.memory import Memory
+from ebbtide.turns.order import Order
+from ebbtide.turns.reporting import notice
+from ebbtide.turns.request import Request
+from ebbtide.turns.sending import Sent, holds, sent
+from ebbtide.turns.swapper import Swapper
+from ebbtide.turns.talk import Talk
 from ebbtide_core.breaker import BreakerState
 from ebbtide_core.budget.measure import scaled
 from ebbtide_core.contract.job import Urgency

@@ -5,12 +5,12 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 
-from ebbtide.applied import Applied, put_in
-from ebbtide.course import Course
-from ebbtide.effects import Effects, Propose
 from ebbtide.proposal import SwapProposal, added_messages
-from ebbtide.standing import Standing
-from ebbtide.talk import Talk
+from ebbtide.turns.applied import Applied, put_in
+from ebbtide.turns.course import Course
+from ebbtide.turns.effects import Effects, Propose
+from ebbtide.turns.standing import Standing
+from ebbtide.turns.talk import Talk
 from ebbtide_core.contract.manifest import PROGRESS
 from ebbtide_core.contract.record import RecordHeader, SummaryRecord
 from ebbtide_core.economy.timing import Chance, swap_now

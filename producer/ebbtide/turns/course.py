@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ebbtide.applied import Applied
-from ebbtide.memory import ClaimName, Memory
-from ebbtide.request import Request
-from ebbtide.standing import Standing
+from ebbtide.turns.applied import Applied
+from ebbtide.turns.memory import ClaimName, Memory
+from ebbtide.turns.request import Request
+from ebbtide.turns.standing import Standing
 from ebbtide_core.budget.sizes import Sizes
 from ebbtide_core.policy import Mode, most_cautious
 from ebbtide_core.store.results import ClaimView, SessionView

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ebbtide.course import Course
-from ebbtide.effects import Ask, Effects, Now
+from ebbtide.turns.course import Course
+from ebbtide.turns.effects import Ask, Effects, Now
 from ebbtide_core.errors import EbbtideError
 from ebbtide_core.lineage.chain import Position, Relation
 from ebbtide_core.store import session_calls

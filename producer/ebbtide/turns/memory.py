@@ -10,12 +10,12 @@ from functools import cached_property
 from threading import Lock
 from typing import Any, Final
 
-from ebbtide.applied import Applied
-from ebbtide.pace import Pace
 from ebbtide.proposal import OnSwap
-from ebbtide.pruned import Pruning
-from ebbtide.rewrites import Rewrites
-from ebbtide.sticky import Sticky
+from ebbtide.turns.applied import Applied
+from ebbtide.turns.pace import Pace
+from ebbtide.turns.pruned import Pruning
+from ebbtide.turns.rewrites import Rewrites
+from ebbtide.turns.sticky import Sticky
 from ebbtide_core.budget.measure import prior_ratio, prompt_tokens, running_ratio
 from ebbtide_core.budget.meter import Meter
 from ebbtide_core.budget.sizes import Sizes

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ebbtide.memory import Memory
-from ebbtide.rewrites import Loosened
-from ebbtide.standing import Standing
-from ebbtide.sticky import Sticky, trailing
+from ebbtide.turns.memory import Memory
+from ebbtide.turns.rewrites import Loosened
+from ebbtide.turns.standing import Standing
+from ebbtide.turns.sticky import Sticky, trailing
 from ebbtide_core.dialects.base import Message
 from ebbtide_core.dialects.thinking import Binding, binding
 from ebbtide_core.lineage.buffer import Buffer

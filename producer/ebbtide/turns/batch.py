@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ebbtide.memory import Memory
-from ebbtide.pruned import pruned
-from ebbtide.standing import Standing
+from ebbtide.turns.memory import Memory
+from ebbtide.turns.pruned import pruned
+from ebbtide.turns.standing import Standing
 from ebbtide_core.budget.measure import scaled
 from ebbtide_core.views.prune import Superseded, superseded
 

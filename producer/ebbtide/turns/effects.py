@@ -6,8 +6,8 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from ebbtide.order import Order
 from ebbtide.proposal import SwapProposal
+from ebbtide.turns.order import Order
 from ebbtide_core.store.script import Call
 
 R = TypeVar("R")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
-from ebbtide.standing import Standing
+from ebbtide.turns.standing import Standing
 from ebbtide_core.dialects.base import Message
 from ebbtide_core.lineage.buffer import Buffer, Kind
 from ebbtide_core.views.ground import Ground

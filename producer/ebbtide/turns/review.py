@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ebbtide.memory import Memory
 from ebbtide.turn import Report
+from ebbtide.turns.memory import Memory
 from ebbtide_core.contract.review import ReviewEntry
 from ebbtide_core.store import session_calls
 from ebbtide_core.store.script import Call

@@ -1,0 +1,1 @@
+"""One turn: what it measures, asks, decides, applies and sends, and what a session remembers for the next."""
