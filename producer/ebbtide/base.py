@@ -151,7 +151,7 @@ def forked_memory(pool: Shared, memory: Memory, session_id: str) -> Memory:
         window=memory.window,
         dialect=memory.dialect,
         policy=memory.policy,
-        meter=memory.meter,
+        meter=Meter(tokenizer(), memory.dialect),
         codec=memory.codec,
         on_swap=memory.on_swap,
     )
