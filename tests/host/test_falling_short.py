@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ebbtide import Action, Reason
+import pytest
+
+from ebbtide import Action, Reason, UnfittableRequest
 from ebbtide_core.store.client import SyncStore
 from tests.host.conftest import MakeHost
 from tests.host.publisher import work_once, working
@@ -32,6 +34,22 @@ def test_the_farther_record_is_the_one_that_is_swapped_in(
     assert turn.report.version == 2
     assert turn.report.sent < turn.report.soft
     assert turn.report.waited > 0
+
+
+def test_a_turn_that_fits_no_window_swaps_nothing(make_host: MakeHost, worker_store: SyncStore) -> None:
+    """It changes nothing at all; the next turn that can be sent swaps once, and farther."""
+    host = make_host(policy=LATE)
+    stale(host, worker_store)
+    messages = [*chat(17), {"role": "user", "content": "word " * 5_000}]
+    with pytest.raises(UnfittableRequest) as raised:
+        host.prepare(messages)
+    turn = raised.value.turn
+    assert turn.swap is None
+    assert turn.buffer == messages
+    assert turn.report.version == 0
+    assert raised.value.smallest <= raised.value.projected
+    longer = [*chat(17), *(m for i in range(17, 22) for m in said(i))]
+    assert host.prepare(longer).report.version == 1
 
 
 def test_without_a_farther_one_in_time_the_ready_one_is_swapped_in(

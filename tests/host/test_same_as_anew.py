@@ -145,9 +145,8 @@ class Life:
             session = AbortedSession(session._pool, session._store, session._memory)
         try:
             return session.prepare(messages, **request)
-        except UnfittableRequest as error:
-            turn: Turn = error.turn
-            return turn
+        except UnfittableRequest:  # changes nothing, but for what was put in before
+            return "unfittable"
         except (InputError, Aborted) as error:
             return f"{type(error).__name__} {error}"
         finally:

@@ -18,9 +18,10 @@ class Course:
     """One turn under way.
 
     `passed` is the buffer as the host passed it, `at` the one that would be sent now. `applied` is the swap
-    of this turn, `swapped` says whether it is a new one, not the last one put into a raw history again.
-    `unusable` are versions that this turn tried in vain, `declined`: the host declined one. `began` is when
-    the turn did, by a monotonic clock; `io` are the seconds of store I/O since the last pause.
+    of this turn, `swapped` says whether it is a new one, not the last one put into a raw history again;
+    `before` is what it replaced. `unusable` are versions that this turn tried in vain, `declined`: the host
+    declined one. `began` is when the turn did, by a monotonic clock; `io` are the seconds of store I/O since
+    the last pause.
     """
 
     memory: Memory
@@ -35,6 +36,7 @@ class Course:
     pruned: bool = False
     enough: bool = True
     declined: bool = False
+    before: tuple[Standing, Applied | None] | None = None
     unusable: set[int] = field(default_factory=set)
     faults: list[str] = field(default_factory=list)
     io: float = 0.0
@@ -62,6 +64,18 @@ class Course:
             self.memory.pruning.forget()
             self.passed = self.at = self.measured(self.passed.sizes)
             self.projected = self.at.total
+
+    def swap_in(self, done: Applied, after: Standing) -> None:
+        """Take a swap; the last one can be taken back until the turn ends."""
+        self.before = (self.at, self.applied)
+        self.at, self.applied = after, done
+        self.enough = after.total < after.limits.soft
+
+    def take_back(self) -> None:
+        """Undo the new swap of this turn."""
+        if self.before is not None:
+            self.at, self.applied = self.before
+        self.swapped, self.enough = False, True
 
     @property
     def mode(self) -> Mode:

@@ -234,6 +234,10 @@ class TurnEngine:
         if degraded and not course.pruned and not holds(memory, course.at):
             self._prune()
         out = sent(memory, course.at, degraded)
+        if not out.fits and course.swapped:
+            # What can't be sent changes nothing: the record is for a turn that can.
+            course.take_back()
+            out = sent(memory, course.at, degraded)
         now = yield Now()
         turn = self._turn(decision, out, now - course.began)
         memory.pace.note(memory.seq, now, course.swapped)

@@ -187,8 +187,7 @@ class Swapper:
         course = self._course
         if not _progress(after, course.at):
             return False
-        course.at, course.applied = after, done
-        course.enough = after.total < after.limits.soft
+        course.swap_in(done, after)
         return True
 
 
