@@ -61,5 +61,7 @@ def test_without_a_farther_one_in_time_the_ready_one_is_swapped_in(
     assert (turn.report.action, turn.report.reason) == (Action.DEGRADE, Reason.NOT_ENOUGH)
     assert turn.report.version == 1
     assert turn.swap is not None
+    assert turn.report.sent < turn.report.soft
+    assert not turn.report.enough
     assert host.flush()
     assert work_once(worker_store) is not None

@@ -34,7 +34,6 @@ class Course:
     applied: Applied | None = None
     swapped: bool = False
     pruned: bool = False
-    enough: bool = True
     declined: bool = False
     before: tuple[Standing, Applied | None] | None = None
     unusable: set[int] = field(default_factory=set)
@@ -69,13 +68,13 @@ class Course:
         """Take a swap; the last one can be taken back until the turn ends."""
         self.before = (self.at, self.applied)
         self.at, self.applied = after, done
-        self.enough = after.total < after.limits.soft
 
     def take_back(self) -> None:
-        """Undo the new swap of this turn."""
+        """Undo the new swap of this turn; results left out since then stay so."""
         if self.before is not None:
-            self.at, self.applied = self.before
-        self.swapped, self.enough = False, True
+            before, self.applied = self.before
+            self.at = self.measured(before.sizes)
+        self.swapped = False
 
     @property
     def mode(self) -> Mode:

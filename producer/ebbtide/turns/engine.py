@@ -252,15 +252,15 @@ class TurnEngine:
         course, mailbox = self.course, self.memory.mailbox
         state, at, view = course.state, course.at, out.view
         swapped = course.applied.swapped if course.applied else None
+        saved = scaled(out.saved, at.ratio)
         size = at.projection.outside + view.tokens if view else at.total
-        size = max(at.projection.outside, size - scaled(out.saved, at.ratio))
         action, reason = self._outcome(decision)
         report = Report(
             turn=state.turns if state else self.memory.seq,
             action=action,
             reason=reason,
             projected=course.projected,
-            sent=size,
+            sent=max(at.projection.outside, size - saved),
             exact=at.projection.exact,
             context_window=self.limits.window,
             soft=self.limits.soft,
@@ -271,7 +271,7 @@ class TurnEngine:
             superseded=at.pruned.spans,
             thinking=out.thinking,
             version=at.buffer.summary.version if at.buffer.summary else 0,
-            enough=course.enough or size < self.limits.soft,
+            enough=swapped is None or at.total - saved < self.limits.soft,
             claim=mailbox.claim.value if mailbox.claim else "",
             faults=(*mailbox.faults(), *course.faults),
             issues=at.buffer.issues,
