@@ -11,10 +11,10 @@ from ebbtide_cli.cost.counted import Held
 from ebbtide_cli.cost.strategy import Ground
 from ebbtide_core.breaker import BreakerState
 from ebbtide_core.budget.boundary import Cut, boundary
-from ebbtide_core.contract.manifest import PROGRESS, least_new
+from ebbtide_core.contract.manifest import least_new, progressed
 from ebbtide_core.contract.record import SummariserName, SummaryRecord, body_digest
 from ebbtide_core.decide import Action, Situation, decide
-from ebbtide_core.economy.timing import Chance
+from ebbtide_core.economy.timing import Chance, rested
 from ebbtide_core.errors import NotApplicable
 from ebbtide_core.lineage.buffer import Buffer, Kind, empty, read
 from ebbtide_core.policy import Limits, Mode, Policy, limits
@@ -155,7 +155,8 @@ class Ahead:
         record, last = self._record, self._last_swap
         if record is None:
             return False
-        if last is not None and self._turns - last < self._policy.min_turns_between_swaps:
+        since = None if last is None else self._turns - last
+        if not rested(since, self._policy.min_turns_between_swaps):
             return False
         chance = Chance(
             projected=at.total,
@@ -210,7 +211,7 @@ class Ahead:
             return None
         mine = {id(h.message): h for h in at.held}
         kept = [mine[id(m)] for m in done.messages if m is not done.summary_message]
-        if at.outside + record.summary_tokens + sum(h.tokens for h in kept) > PROGRESS * at.total:
+        if not progressed(at.total, at.outside + record.summary_tokens + sum(h.tokens for h in kept)):
             return None
         summary = self.ground.compacted(dict(done.summary_message), record.summary_tokens)
         place = next(i for i, m in enumerate(done.messages) if m is done.summary_message)

@@ -33,6 +33,11 @@ FAIR_SUMMARY_SHARE: Final = 4
 """With less than an eighth of its cap a summary is not worth a job; a quarter goes before the aim."""
 
 
+def progressed(before: int, after: int) -> bool:
+    """Say whether a swap that takes a request from `before` to `after` tokens makes progress (law 9)."""
+    return after <= PROGRESS * before
+
+
 def least_new(projected: int, min_new_tokens: int, summary_max_tokens: int) -> int:
     """Return the tokens that a compaction must newly summarise to be worth a job: `min_new_tokens`, and
     enough for a summary of an eighth of its cap that leaves a tenth less."""

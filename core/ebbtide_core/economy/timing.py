@@ -44,6 +44,12 @@ def swap_now(chance: Chance, rates: Rates, swap_ratio: float) -> bool:
     return saving(chance, rates) * chance.turns / 2 > rebuild(chance, rates)
 
 
+def rested(since: int | None, min_turns: int) -> bool:
+    """Say whether the last swap is long enough ago for another one below hard: `since` turns, None: there was
+    none."""
+    return since is None or since >= min_turns
+
+
 def saving(chance: Chance, rates: Rates) -> float:
     """Return what each turn after the swap costs less, in millionths of a dollar."""
     without, swapped = rates.of(chance.projected), rates.of(chance.after)

@@ -11,9 +11,9 @@ from ebbtide.turns.course import Course
 from ebbtide.turns.effects import Effects, Propose
 from ebbtide.turns.standing import Standing
 from ebbtide.turns.talk import Talk
-from ebbtide_core.contract.manifest import PROGRESS
+from ebbtide_core.contract.manifest import progressed
 from ebbtide_core.contract.record import RecordHeader, SummaryRecord
-from ebbtide_core.economy.timing import Chance, swap_now
+from ebbtide_core.economy.timing import Chance, rested, swap_now
 from ebbtide_core.errors import ContractError, InputError, NotApplicable
 from ebbtide_core.lineage.buffer import Buffer, read
 from ebbtide_core.store import blob_calls
@@ -65,7 +65,7 @@ class Swapper:
         """Say whether the swap policy agrees, and the last swap is `min_turns_between_swaps` ago."""
         course, memory, at = self._course, self._course.memory, self._course.at
         since = memory.pace.since_swap(memory.seq)
-        if since is not None and since < memory.policy.min_turns_between_swaps:
+        if not rested(since, memory.policy.min_turns_between_swaps):
             return False
         chance = Chance(
             projected=at.total,
@@ -192,4 +192,4 @@ class Swapper:
 
 
 def _progress(after: Standing, before: Standing) -> bool:
-    return after.total <= PROGRESS * before.total
+    return progressed(before.total, after.total)
