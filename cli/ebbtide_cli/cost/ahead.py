@@ -10,13 +10,13 @@ from typing import Final
 from ebbtide_cli.cost.counted import Held
 from ebbtide_cli.cost.strategy import Ground
 from ebbtide_core.breaker import BreakerState
-from ebbtide_core.budget.boundary import Cut, boundary
+from ebbtide_core.budget.boundary import Cut, behind, boundary, newly_summarised
 from ebbtide_core.contract.manifest import least_new, progressed
 from ebbtide_core.contract.record import SummariserName, SummaryRecord, body_digest
 from ebbtide_core.decide import Action, Situation, decide
 from ebbtide_core.economy.timing import Chance, rested
 from ebbtide_core.errors import NotApplicable
-from ebbtide_core.lineage.buffer import Buffer, Kind, empty, read
+from ebbtide_core.lineage.buffer import Buffer, empty, read
 from ebbtide_core.policy import Limits, Mode, Policy, limits
 from ebbtide_core.summary.message import render
 from ebbtide_core.swap import applies, apply
@@ -55,9 +55,7 @@ class Standing:
         """Return what a compaction would summarise of the lineage from a count on."""
         if self.cut is None:
             return []
-        carried = {c.index for c in self.cut.carried}
-        head = zip(self.buffer.entries[: self.cut.index], self.held, strict=False)
-        return [h for e, h in head if e.kind is Kind.SPOKEN and e.index >= since and e.index not in carried]
+        return [self.held[i] for i in newly_summarised(self.buffer, self.cut, since)]
 
     @property
     def least_new(self) -> int:
@@ -66,12 +64,8 @@ class Standing:
 
     def after(self, record: SummaryRecord) -> int:
         """Return an upper estimate of the request with the record swapped in."""
-        kept = (
-            h.tokens
-            for e, h in zip(self.buffer.entries, self.held, strict=True)
-            if e.count > record.position.count or e.kind in (Kind.SYSTEM, Kind.EPHEMERAL)
-        )
-        return self.outside + sum(kept) + record.summary_tokens
+        kept = sum(self.held[i].tokens for i in behind(self.buffer, record.position))
+        return self.outside + kept + record.summary_tokens
 
 
 class Ahead:
@@ -143,6 +137,7 @@ class Ahead:
             breaker=BreakerState.CLOSED,
             ready=ready,
             due=ready and self._is_due(at),
+            short=ready and self._record is not None and at.after(self._record) >= self._limits.hard,
             cuttable=at.cut is not None,
             enough_new=new >= at.least_new,
             pending=self._job is not None,

@@ -81,6 +81,22 @@ def latest_base(entries: Sequence[Entry]) -> int | None:
     return next((i for i in reversed(range(len(entries))) if entries[i].is_base), None)
 
 
+def newly_summarised(buffer: Buffer, cut: Cut, since: int) -> list[int]:
+    """Return the buffer indices of what a compaction would summarise of the lineage from a count on."""
+    carried = {c.index for c in cut.carried}
+    return [
+        i
+        for i, e in enumerate(buffer.entries[: cut.index])
+        if e.kind is Kind.SPOKEN and e.index >= since and e.index not in carried
+    ]
+
+
+def behind(buffer: Buffer, position: Position) -> list[int]:
+    """Return the buffer indices of what a record at that position surely leaves as it is."""
+    loose = (Kind.SYSTEM, Kind.EPHEMERAL)
+    return [i for i, e in enumerate(buffer.entries) if e.count > position.count or e.kind in loose]
+
+
 def newest_exchange(entries: Sequence[Entry], runs: Sequence[Exchange]) -> int | None:
     """Return which of the exchanges holds the newest real message, None when there is no such message."""
     newest = newest_real(entries)

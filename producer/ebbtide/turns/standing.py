@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ebbtide.turns.pruned import NOTHING_PRUNED, Pruned
-from ebbtide_core.budget.boundary import Cut, boundary
+from ebbtide_core.budget.boundary import Cut, behind, boundary, newly_summarised
 from ebbtide_core.budget.measure import Parts, Projection, project, scaled, tokens_of
 from ebbtide_core.budget.sizes import Sizes
 from ebbtide_core.contract.manifest import Figures, least_new
@@ -75,11 +75,7 @@ class Standing:
     def after(self, position: Position, summary_tokens: int | None = None) -> int:
         """Return an upper estimate of the request with a record at that position swapped in; a summary of
         unknown size is as large as it may be."""
-        kept = sum(
-            size
-            for entry, size in zip(self.buffer.entries, self.tokens, strict=True)
-            if entry.count > position.count or entry.kind in (Kind.SYSTEM, Kind.EPHEMERAL)
-        )
+        kept = sum(self.tokens[i] for i in behind(self.buffer, position))
         summary = self.limits.summary_max_tokens if summary_tokens is None else summary_tokens
         return self.projection.outside + kept + summary
 
@@ -93,11 +89,7 @@ class Standing:
             return 0
         on_chain = usable(state.headers, self.buffer)
         since = on_chain[0].position.count if on_chain else self.buffer.chain.base.count
-        carried = {c.index for c in self.cut.carried}
-        head = zip(self.buffer.entries[: self.cut.index], self.tokens, strict=False)
-        return sum(
-            size for e, size in head if e.kind is Kind.SPOKEN and e.index >= since and e.index not in carried
-        )
+        return sum(self.tokens[i] for i in newly_summarised(self.buffer, self.cut, since))
 
     @property
     def least_new(self) -> int:
