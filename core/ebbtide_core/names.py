@@ -125,6 +125,21 @@ def memo(tenant: str, digest: str) -> str:
     return f"{_ROOT}{{t:{encoded(tenant)}}}:memo:{digest}"
 
 
+def tenant_policy(tenant: str) -> str:
+    """String: a tenant's policy as JSON. With the index's limits, all that never runs out."""
+    return f"{_ROOT}{{t:{encoded(tenant)}}}:policy"
+
+
+def tenant_block(tenant: str) -> str:
+    """String: why no summary can be made for a tenant at present; it runs out with the block."""
+    return f"{_ROOT}{{t:{encoded(tenant)}}}:block"
+
+
+def account(account_id: str) -> str:
+    """Hash: limiter and breaker of one provider account, shared by all workers."""
+    return f"{_ROOT}{{a:{encoded(account_id)}}}:state"
+
+
 def states(tenant: str | None = None) -> str:
     """Return what SCAN finds the state of each session of a tenant by, or of all tenants."""
     return _of_sessions(tenant, "state")

@@ -82,6 +82,9 @@ class Policy(BaseModel):
     tick: float = Field(default=5.0, gt=0, description="seconds between maintenance ticks")
     breaker_failures: int = Field(default=3, ge=1, description="failures in a row that open the breaker")
     breaker_cooldown: int = Field(default=5, ge=1, description="counted turns before a probe")
+    breaker_cooldown_seconds: float | None = Field(
+        default=None, gt=0, description="seconds before a probe, whichever comes first; none: turns alone"
+    )
     records_kept: int = Field(default=5, ge=1, description="newest records kept")
     review_kept: int = Field(default=100, ge=1, description="degraded turns listed for review")
     state_ttl: float = Field(

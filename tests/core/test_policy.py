@@ -134,6 +134,7 @@ def test_no_other_field_does() -> None:
         "keep_recent_messages": 1,
         "min_new_tokens": 10,
         "max_tokens": 100,
+        "breaker_cooldown_seconds": 60.0,
         "mode": Mode.SHADOW,
     }
     rest = set(Policy.model_fields) - set(SUMMARY_FIELDS) - set(others)
