@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, Self
 from urllib.request import ProxyHandler, build_opener
@@ -27,13 +28,23 @@ _ENDED: Final = b'"event": "job ended: '
 _OPENER: Final = build_opener(ProxyHandler({}))
 
 
-class Worker:
-    """`with Worker(folder, **config) as worker:` starts one and ends it; config is that of `WorkerConfig`."""
+def peak_mb(pid: int) -> float:
+    """Return the most memory that a process ever had resident, in MB."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
+    kib = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
+    return kib * 1024 / 1e6
 
-    def __init__(self, folder: Path, **config: Any) -> None:
+
+class Worker:
+    """`with Worker(folder, **config) as worker:` starts one and ends it; config is that of `WorkerConfig`.
+
+    Several may share a folder under different names.
+    """
+
+    def __init__(self, folder: Path, name: str = "worker", **config: Any) -> None:
         self._config = config
-        self._log = folder / "worker.log"
-        self._ready = folder / "worker.ready"
+        self._log = folder / f"{name}.log"
+        self._ready = folder / f"{name}.ready"
         self._process: subprocess.Popen[bytes] | None = None
         self._url = ""
 
@@ -81,17 +92,24 @@ class Worker:
     @property
     def peak_mb(self) -> float:
         """The most memory that it ever had resident, in MB."""
-        status = Path(f"/proc/{self.pid}/status").read_text(encoding="ascii", errors="replace")
-        kib = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
-        return kib * 1024 / 1e6
+        return peak_mb(self.pid)
 
     def counts(self, metric: Metric) -> Counter[tuple[str, ...]]:
         """Return a counter's series by their label values, in the order in which the metric names them."""
+        found: Counter[tuple[str, ...]] = Counter()
+        for labels, value in self._samples(metric.name):
+            found[tuple(labels[label] for label in metric.labels)] += int(value)
+        return found
+
+    def buckets(self, metric: Metric) -> Counter[float]:
+        """Return a histogram's cumulative counts by upper bound, all its series together."""
+        found: Counter[float] = Counter()
+        for labels, value in self._samples(f"{metric.name}_bucket"):
+            found[float(labels["le"])] += int(value)
+        return found
+
+    def _samples(self, name: str) -> Iterator[tuple[dict[str, str], float]]:
         with _OPENER.open(self._url, timeout=10) as response:
             families = text_string_to_metric_families(response.read().decode())
-        found: Counter[tuple[str, ...]] = Counter()
         for family in families:
-            for sample in family.samples:
-                if sample.name == metric.name:
-                    found[tuple(sample.labels[label] for label in metric.labels)] += int(sample.value)
-        return found
+            yield from ((dict(s.labels), s.value) for s in family.samples if s.name == name)
