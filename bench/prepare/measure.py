@@ -7,9 +7,11 @@ import gc
 import json
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
+
+import redis
 
 from bench.peers.environment import Peer, PeerUnavailable
 from bench.prepare.hosts import AppendOnly, Host, Marking, Stateless, pending, reapplied
@@ -20,7 +22,6 @@ from ebbtide_cli.local_pool import LocalPool
 from ebbtide_cli.settings import EXTRACTIVE, Settings
 from ebbtide_core.budget.tokens import tokenizer
 from ebbtide_core.jsonio import compact
-from ebbtide_core.store.client import SyncStore
 
 READY_SECONDS: Final = 20.0
 POLL: Final = 0.01
@@ -149,9 +150,9 @@ def _pool() -> Iterator[tuple[Pool, Pool, Any]]:
         EmbeddedServer(tcp=True) as idle,
         Pool(local.broker) as pool,
         Pool(idle.broker_url, policy=Policy(max_queue_age=3_600)) as slow,
-        closing(SyncStore(idle.url)) as store,
+        redis.Redis.from_url(idle.url, protocol=2) as client,
     ):
-        yield pool, slow, store._redis
+        yield pool, slow, client
 
 
 def _hosts(pool: Pool, slow: Pool, scale: Scale) -> dict[str, Host]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 from hypothesis import example, given
@@ -12,7 +13,16 @@ from hypothesis import strategies as st
 from ebbtide_core.contract.job import job_id
 from ebbtide_core.errors import InputError, LimitError
 from ebbtide_core.lineage.chain import origin
-from ebbtide_core.names import MAX_NAME_BYTES, Owner, checked_name, fleet, memo
+from ebbtide_core.names import (
+    MAX_NAME_BYTES,
+    Owner,
+    account,
+    checked_name,
+    fleet,
+    memo,
+    tenant_block,
+    tenant_policy,
+)
 from tests.laws.checks import caught
 
 Keys = Callable[[Owner], list[str]]
@@ -69,9 +79,10 @@ def test_a_key_has_one_tag_of_its_owner(owner: Owner, other: Owner) -> None:
 
 
 @given(names, names)
-def test_memos_of_two_tenants_never_share_a_key(a: str, b: str) -> None:
-    """A memo is found by its tenant only."""
-    assert (memo(a, "d") == memo(b, "d")) == (a == b)
+def test_what_two_tenants_have_never_shares_a_key(a: str, b: str) -> None:
+    """A memo, a policy, a block and an account of a provider are found by their owner's name only."""
+    for key in (partial(memo, digest="d"), tenant_policy, tenant_block, account):
+        assert (key(a) == key(b)) == (a == b)
 
 
 @given(st.tuples(owners, owners))

@@ -5,18 +5,20 @@ from __future__ import annotations
 import platform
 import socket
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import redis
 from redis.exceptions import NoPermissionError, RedisError
 
-from ebbtide_cli.doctor.finding import Finding, fail, ok, warn
+from ebbtide_cli.doctor.finding import Finding, Grade, fail, ok, warn
 from ebbtide_cli.settings import ANTHROPIC, Settings, shown
 from ebbtide_cli.worker import chosen_summariser
 from ebbtide_core.budget.tokens import ENCODING, tokenizer
-from ebbtide_core.errors import EbbtideError, InputError
-from ebbtide_core.permits import QUEUE, broker_url
+from ebbtide_core.errors import EbbtideError, InputError, StoreUnavailable
+from ebbtide_core.permits import QUEUE, broker_settings
 from ebbtide_core.store import fleet_calls
 from ebbtide_core.store.client import SyncStore
 from ebbtide_core.store.script import Scripts, script_names
@@ -90,29 +92,48 @@ def summariser(settings: Settings) -> Iterator[Finding]:
 
 
 def state_store(url: str) -> Iterator[Finding]:
-    """Look at the state store: server, settings, scripts, index."""
-    redis_client: Any = redis.Redis
+    """Look at the state store: each server with its settings and scripts, then the index."""
     try:
-        client = redis_client.from_url(
-            url, socket_timeout=SECONDS, socket_connect_timeout=SECONDS, protocol=2, decode_responses=True
-        )
-    except ValueError:
-        yield fail("state", "not a URL of a state store", "give redis://, rediss:// or unix:// as --state")
+        store = SyncStore(url, timeout=SECONDS)
+    except InputError as error:
+        yield fail("state", error.problem, "fix --state")
         return
+    try:
+        urls = store.urls()
+    except StoreUnavailable as error:
+        yield _silent(url, str(error))
+        return
+    finally:
+        store.close()
+    answered = False
+    for server in urls:
+        where = f"{urlsplit(server).netloc.rpartition('@')[2]}: " if len(urls) > 1 else ""
+        for finding in _one_server(server):
+            answered = answered or finding.grade is Grade.OK
+            yield finding if finding.check == "state" else replace(finding, found=where + finding.found)
+    if answered:
+        yield _index(url)
+
+
+def _one_server(url: str) -> Iterator[Finding]:
+    redis_client: Any = redis.Redis
+    client = redis_client.from_url(
+        url, socket_timeout=SECONDS, socket_connect_timeout=SECONDS, protocol=2, decode_responses=True
+    )
     try:
         client.ping()
     except (RedisError, OSError) as error:
-        yield fail(
-            "state", f"{shown(url)}: {_short(error, url)}", "start the server (`ebbtide up`), or fix --state"
-        )
-        return
+        yield _silent(url, _short(error, url))
     else:
         yield ok("state", f"{shown(url)} answers")
         yield from _server(client)
         yield from _scripts(client)
     finally:
         client.close()
-    yield _index(url)
+
+
+def _silent(url: str, said: str) -> Finding:
+    return fail("state", f"{shown(url)}: {said}", "start the server (`ebbtide up`), or fix --state")
 
 
 def _server(client: Any) -> Iterator[Finding]:
@@ -175,9 +196,11 @@ def broker_reached(url: str) -> Finding:
     from celery import Celery
 
     try:
-        app = Celery("ebbtide-doctor", broker=broker_url(url), set_as_current=False)
+        settings = broker_settings(url)
     except InputError as error:
         return fail("broker", str(error), "fix --broker")
+    app = Celery("ebbtide-doctor", set_as_current=False)
+    app.conf.update(settings)
     app.conf.broker_transport_options = {"socket_connect_timeout": SECONDS, "socket_timeout": SECONDS}
     try:
         with app.connection_for_read(connect_timeout=SECONDS) as connection:

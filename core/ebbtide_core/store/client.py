@@ -7,22 +7,18 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
-from urllib.parse import quote
 
-import redis
-import redis.asyncio
-from redis.asyncio.retry import Retry as AsyncRetry
-from redis.backoff import NoBackoff
-from redis.exceptions import NoScriptError, RedisError
-from redis.retry import Retry
+from redis.exceptions import AskError, NoScriptError, RedisError
 
 from ebbtide_core import metrics
-from ebbtide_core.errors import InputError, StoreUnavailable
+from ebbtide_core.errors import StoreUnavailable
 from ebbtide_core.metrics import NullRecorder, Recorder
-from ebbtide_core.store.script import Argument, Call, Script, Scripts
+from ebbtide_core.store.address import Address, Node
+from ebbtide_core.store.link import AsyncLink, Link
+from ebbtide_core.store.script import Call, Script, Scripts
+from ebbtide_core.store.topology import Command
 
 R = TypeVar("R")
-Command = tuple[Argument, ...]
 
 SCAN_BATCH: Final = 1_000
 """Keys that the server looks at for one answer to SCAN."""
@@ -84,9 +80,10 @@ def size_of(value: Any) -> int:
 class SyncStore:
     """A client for threads. Share one: it keeps a pool of connections.
 
-    `url` is `redis://`, `rediss://` or `unix://`. `timeout` bounds each wait for the server, in seconds;
-    connecting may take half of it. `recorder` is told of round trips and bytes. Raises InputError for another
-    kind of URL; connects at the first call.
+    `url` is `redis://`, `rediss://` or `unix://`, or `redis+cluster://` or `rediss+cluster://` with one or
+    more nodes. `timeout` bounds each wait for a server, in seconds; connecting may take half of it, and so
+    may finding a cluster's node. `recorder` is told of round trips and bytes, those for finding a node left
+    out. Raises InputError for another kind of URL; connects at the first call.
     """
 
     def __init__(
@@ -99,7 +96,8 @@ class SyncStore:
     ) -> None:
         self.stats = StoreStats(recorder or NullRecorder())
         self._scripts = scripts or Scripts()
-        self._redis = _opened(redis.Redis, url, timeout, Retry(NoBackoff(), 0))
+        self._address = Address.read(url)
+        self._link = Link(self._address, timeout)
 
     def run(self, call: Call[R]) -> R:
         """Return the call's result. Raises StoreUnavailable when the server does not answer in time."""
@@ -107,69 +105,91 @@ class SyncStore:
         self.stats.called()
         try:
             try:
-                reply = self._send(call.script, _by_sha(script, call))
+                reply = self._send(call, _by_sha(script, call))
             except NoScriptError:
-                reply = self._send(call.script, _by_text(script, call))
+                reply = self._send(call, _by_text(script, call))
         except (RedisError, OSError) as error:
-            raise _unavailable(error, self._redis) from None
+            raise _unavailable(error, self._address) from None
         return call.result(reply)
 
-    def _send(self, script: str, command: Command) -> Any:
-        self.stats.sent(script, command)
-        reply = self._redis.execute_command(*command)
-        self.stats.received(script, reply)
+    def _send(self, call: Call[Any], command: Command) -> Any:
+        self.stats.sent(call.script, command)
+        reply = self._link.ask(_key(call), command)
+        self.stats.received(call.script, reply)
         return reply
 
     def run_all(self, calls: Sequence[Call[R]]) -> list[R]:
-        """Return the results of calls in their order, with a round trip for all but the first. For reading.
+        """Return the results of calls in their order, with a round trip for all but the first of each server.
+        For reading.
 
         Raises StoreUnavailable when the server does not answer in time.
         """
         if not calls:
             return []
-        first = self.run(calls[0])
+        results: dict[int, R] = {}
         try:
-            replies = self._pipelined([_by_sha(self._scripts[call.script], call) for call in calls[1:]])
+            groups = self._link.together([_key(call) for call in calls])
+            for first, *later in groups:
+                results[first] = self.run(calls[first])
+                for place, reply in zip(later, self._piped([calls[p] for p in later]), strict=True):
+                    results[place] = self._later(calls[place], reply)
         except (RedisError, OSError) as error:
-            raise _unavailable(error, self._redis) from None
-        return [first, *(self._later(c, r) for c, r in zip(calls[1:], replies, strict=True))]
+            raise _unavailable(error, self._address) from None
+        return [results[place] for place in range(len(calls))]
 
     def _later(self, call: Call[R], reply: Any) -> R:
-        """Return what a piped call was answered; one whose script the server does not know is run anew."""
-        if isinstance(reply, NoScriptError):
+        """Return what a piped call was answered; one that the server has no script or no slot for is run
+        anew.
+        """
+        if isinstance(reply, NoScriptError | AskError):
             return self.run(call)
         if isinstance(reply, RedisError):
-            raise _unavailable(reply, self._redis)
+            raise reply
         return call.result(reply)
 
-    def _pipelined(self, commands: Sequence[Command]) -> list[Any]:
-        pipe = self._redis.pipeline(transaction=False)
+    def _piped(self, calls: Sequence[Call[Any]]) -> list[Any]:
+        if not calls:
+            return []
+        commands = [_by_sha(self._scripts[call.script], call) for call in calls]
         for command in commands:
             self.stats.sent("pipeline", command)
-            pipe.execute_command(*command)
-        replies: list[Any] = pipe.execute(raise_on_error=False)
-        return replies
+        return self._link.ask_all(_key(calls[0]), commands)
 
     def scan(self, pattern: str) -> Iterator[list[str]]:
-        """Yield the keys that match, in batches; each at least once. Reads the server's whole key space.
+        """Yield the keys that match, in batches; each at least once. Reads the whole key space, of each
+        master of a cluster in turn.
 
-        Raises StoreUnavailable when the server does not answer in time.
+        Raises StoreUnavailable when a server does not answer in time.
         """
+        try:
+            for node in self._link.masters():
+                yield from self._scan(node, pattern)
+        except (RedisError, OSError) as error:
+            raise _unavailable(error, self._address) from None
+
+    def _scan(self, node: Node | None, pattern: str) -> Iterator[list[str]]:
         cursor = 0
         while True:
             command: Command = ("SCAN", cursor, "MATCH", pattern, "COUNT", SCAN_BATCH)
-            try:
-                cursor, found = self._send("scan", command)
-            except (RedisError, OSError) as error:
-                raise _unavailable(error, self._redis) from None
+            self.stats.sent("scan", command)
+            reply = self._link.ask_at(node, command)
+            self.stats.received("scan", reply)
+            cursor, found = reply
             if found:
                 yield [str(key, "utf-8") for key in found]
             if cursor == 0:
                 return
 
+    def urls(self) -> list[str]:
+        """Return the URL of each server, replicas too; they hold the password. Raises StoreUnavailable."""
+        try:
+            return self._link.urls()
+        except (RedisError, OSError) as error:
+            raise _unavailable(error, self._address) from None
+
     def close(self) -> None:
         """Close all connections."""
-        self._redis.close()
+        self._link.close()
 
 
 class AsyncStore:
@@ -185,7 +205,8 @@ class AsyncStore:
     ) -> None:
         self.stats = StoreStats(recorder or NullRecorder())
         self._scripts = scripts or Scripts()
-        self._redis = _opened(redis.asyncio.Redis, url, timeout, AsyncRetry(NoBackoff(), 0))
+        self._address = Address.read(url)
+        self._link = AsyncLink(self._address, timeout)
 
     async def run(self, call: Call[R]) -> R:
         """Return the call's result. Raises StoreUnavailable when the server does not answer in time."""
@@ -193,40 +214,27 @@ class AsyncStore:
         self.stats.called()
         try:
             try:
-                reply = await self._send(call.script, _by_sha(script, call))
+                reply = await self._send(call, _by_sha(script, call))
             except NoScriptError:
-                reply = await self._send(call.script, _by_text(script, call))
+                reply = await self._send(call, _by_text(script, call))
         except (RedisError, OSError) as error:
-            raise _unavailable(error, self._redis) from None
+            raise _unavailable(error, self._address) from None
         return call.result(reply)
 
-    async def _send(self, script: str, command: Command) -> Any:
-        self.stats.sent(script, command)
-        reply = await self._redis.execute_command(*command)
-        self.stats.received(script, reply)
+    async def _send(self, call: Call[Any], command: Command) -> Any:
+        self.stats.sent(call.script, command)
+        reply = await self._link.ask(_key(call), command)
+        self.stats.received(call.script, reply)
         return reply
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._redis.aclose()
+        await self._link.close()
 
 
-def _opened(client: Any, url: str, timeout: float, retry: Any) -> Any:
-    """Return a client that speaks RESP2, gives bytes, never retries, and waits `timeout` at most."""
-    try:
-        return client.from_url(
-            url,
-            socket_timeout=timeout,
-            socket_connect_timeout=timeout / 2,
-            retry=retry,
-            protocol=2,
-            decode_responses=False,
-            encoding_errors="replace",
-        )
-    except ValueError:
-        raise InputError(
-            "not a state URL: give redis://, rediss:// or unix:// (value not shown)", path="url"
-        ) from None
+def _key(call: Call[Any]) -> str:
+    """Return the key that tells who serves a call: all its keys live together. Without any, anybody does."""
+    return call.keys[0] if call.keys else ""
 
 
 def _by_sha(script: Script, call: Call[Any]) -> Command:
@@ -244,11 +252,10 @@ def _operands(call: Call[Any]) -> Command:
     return (len(call.keys), *sent)
 
 
-def _unavailable(error: Exception, client: Any) -> StoreUnavailable:
+def _unavailable(error: Exception, address: Address) -> StoreUnavailable:
     """Return the error to raise. The server's own words may repeat the password: they don't pass."""
-    said = str(error).rstrip(".")
-    password = client.connection_pool.connection_kwargs.get("password")
-    for shown in (password, quote(password, safe="")) if password else ():
-        said = said.replace(shown, "***")
-    what = f"{type(error).__name__}: {said}"
-    return StoreUnavailable(f"the state store did not answer: {what}. Check the state URL and the server.")
+    said = address.masked(str(error).rstrip("."))
+    hint = "Check the state URL and the server."
+    if isinstance(error, AskError) and not address.seeds:
+        hint = "It is a node of a cluster: give redis+cluster:// or rediss+cluster:// as the state URL."
+    return StoreUnavailable(f"the state store did not answer: {type(error).__name__}: {said}. {hint}")

@@ -1,0 +1,1 @@
+"""Brokers and state stores other than one plain server: real servers, hosts and workers."""
