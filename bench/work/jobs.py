@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from bench.work.ground import Ground
 from bench.work.talk import ROUND_TOKENS, conversation
 from ebbtide import Policy, Pool
+from ebbtide_core.names import Owner
 from ebbtide_core.store import fleet_calls
 
 TENANTS: Final = 6
@@ -55,23 +57,27 @@ class Shape:
 
 
 def enqueue(ground: Ground, shape: Shape, number: int, name: str) -> None:
-    """Have the compaction of so many sessions claimed, uploaded and enqueued; their permits go nowhere.
+    """Have the compaction of so many sessions of a few tenants enqueued."""
+    enqueue_for(ground, shape, [Owner(f"tenant-{at % TENANTS}", f"{name}-{at}") for at in range(number)])
+
+
+def enqueue_for(ground: Ground, shape: Shape, owners: Sequence[Owner]) -> None:
+    """Have the compaction of sessions claimed, uploaded and enqueued, in order; their permits go nowhere.
 
     Raises AssertionError when a session asked for none.
     """
     with Pool(ground.shelf, ground.state.url, policy=shape.policy) as pool:
-        for at in range(number):
-            session_id = f"{name}-{at}"
+        for owner in owners:
             session = pool.session(
-                tenant=f"tenant-{at % TENANTS}",
-                session_id=session_id,
+                tenant=owner.tenant,
+                session_id=owner.session_id,
                 model="bench",
                 dialect="anthropic",
                 context_window=shape.window,
             )
-            messages = conversation(session_id, shape.rounds, result_words=shape.result_words)
+            messages = conversation(owner.session_id, shape.rounds, result_words=shape.result_words)
             turn = session.prepare(messages, max_tokens=200)
             assert turn.report.soft <= turn.report.projected < turn.report.hard, turn.report
             assert pool.flush(30.0), "the background work hangs"
     ready = ground.store.run(fleet_calls.depth()).ready
-    assert ready == number, f"{ready} of {number} jobs are ready"
+    assert ready == len(owners), f"{ready} of {len(owners)} jobs are ready"

@@ -37,6 +37,8 @@ class Reason(StrEnum):
     JOB_PENDING = "job_pending"
     OVER_HARD = "over_hard"
     BREAKER_OPEN = "breaker_open"
+    PROVIDER_DOWN = "provider_down"
+    REFUSED = "refused"
     NOTHING_TO_CUT = "nothing_to_cut"
     TOO_LITTLE_NEW = "too_little_new"
     SPLIT_BRAIN = "split_brain"
@@ -56,8 +58,9 @@ class Situation:
     superseded results left out, None when there is none to be had. `cuttable`: a compaction would have
     something new to summarise. `enough_new`: it is at least `min_new_tokens`. `pending`: a compaction of the
     session is under way. `store`: the state store answered. `waited`: the wait budget is spent, or there is
-    none. `swapped`: this turn has swapped a record in, and swaps no second one. `declined`: the host declined
-    the record that was ready. `by_hand`: the host asks for a compaction whatever the size.
+    none. `blocked`: no summary can be made for the tenant at present. `refused`: a job of the session was not
+    admitted a moment ago. `swapped`: this turn has swapped a record in, and swaps no second one. `declined`:
+    the host declined the record that was ready. `by_hand`: the host asks for a compaction whatever the size.
     """
 
     projected: int
@@ -74,6 +77,8 @@ class Situation:
     short: bool = False
     pruned_to: int | None = None
     split_brain: bool = False
+    blocked: bool = False
+    refused: bool = False
     waited: bool = False
     swapped: bool = False
     declined: bool = False
@@ -125,6 +130,10 @@ def _obstacle(s: Situation) -> Reason | None:
         return Reason.SWAP_DECLINED
     if s.breaker is BreakerState.OPEN:
         return Reason.BREAKER_OPEN
+    if s.blocked:
+        return Reason.PROVIDER_DOWN
+    if s.refused:
+        return Reason.REFUSED
     if s.split_brain:
         return Reason.SPLIT_BRAIN
     if not s.cuttable:

@@ -37,6 +37,7 @@ PROJECTED = Metric("ebbtide_projected_tokens", Kind.HISTOGRAM, "Projected size o
 DEGRADED = Metric("ebbtide_degraded_turns_total", Kind.COUNTER, "Turns sent with a smaller view.", ("rung",))
 SWAPS = Metric("ebbtide_swaps_total", Kind.COUNTER, "Records swapped into buffers.")
 CLAIMS = Metric("ebbtide_claims_total", Kind.COUNTER, "Answers to claims.", ("status",))
+REFUSALS = Metric("ebbtide_refusals_total", Kind.COUNTER, "Jobs that were not admitted.", ("reason",))
 HOST_FAULTS = Metric("ebbtide_host_faults_total", Kind.COUNTER, "Faults a host worked around.", ("where",))
 JOBS = Metric("ebbtide_jobs_total", Kind.COUNTER, "Attempts ended.", ("outcome", "reason"))
 JOB_SECONDS = Metric("ebbtide_job_seconds", Kind.HISTOGRAM, "Seconds of a job by phase.", ("phase",), SECONDS)
@@ -47,8 +48,27 @@ CHUNKS = Metric("ebbtide_chunks_total", Kind.COUNTER, "Chunks by how they were d
 JOB_TOKENS = Metric(
     "ebbtide_summariser_tokens_total", Kind.COUNTER, "Summariser tokens paid.", ("direction",)
 )
+SUMMARISER_CALLS = Metric(
+    "ebbtide_summariser_calls_total",
+    Kind.COUNTER,
+    "Calls of summarisers: ok, or the kind of fault.",
+    ("outcome",),
+)
+SUMMARISER_RETRIES = Metric(
+    "ebbtide_summariser_retries_total",
+    Kind.COUNTER,
+    "What followed failed calls: again, shrink, next_hop, give.",
+    ("step",),
+)
 SWEEPS = Metric("ebbtide_swept_jobs_total", Kind.COUNTER, "Jobs that maintenance acted on.", ("what",))
+DEAD_LETTERS = Metric("ebbtide_dead_letters_total", Kind.COUNTER, "Jobs given up for good.", ("reason",))
 PERMITS = Metric("ebbtide_permits_total", Kind.COUNTER, "Permits sent and received.", ("what",))
+ACCOUNT_WAITS = Metric(
+    "ebbtide_account_waits_seconds", Kind.HISTOGRAM, "Seconds a call waited for its account.", (), SECONDS
+)
+ACCOUNT_BLOCKED = Metric(
+    "ebbtide_account_blocked_total", Kind.COUNTER, "Calls that an account had no place for.", ("reason",)
+)
 STORE_TRIPS = Metric(
     "ebbtide_store_round_trips_total", Kind.COUNTER, "Round trips to the state store.", ("script",)
 )
@@ -57,9 +77,10 @@ STORE_BYTES = Metric(
 )
 
 ALL = (
-    TURNS, TURN_SECONDS, WAIT_SECONDS, PROJECTED, DEGRADED, SWAPS, CLAIMS, HOST_FAULTS,
-    JOBS, JOB_SECONDS, QUEUE_SECONDS, CHUNKS, JOB_TOKENS, SWEEPS, PERMITS,
-    STORE_TRIPS, STORE_BYTES,
+    TURNS, TURN_SECONDS, WAIT_SECONDS, PROJECTED, DEGRADED, SWAPS, CLAIMS, REFUSALS, HOST_FAULTS,
+    JOBS, JOB_SECONDS, QUEUE_SECONDS, CHUNKS, JOB_TOKENS,
+    SUMMARISER_CALLS, SUMMARISER_RETRIES, SWEEPS, DEAD_LETTERS, PERMITS,
+    ACCOUNT_WAITS, ACCOUNT_BLOCKED, STORE_TRIPS, STORE_BYTES,
 )  # fmt: skip
 """Every metric there is."""
 

@@ -32,6 +32,7 @@ def situation(projected: int, **known: Any) -> Situation:
 KEEP, SWAP, PRUNE, ENQUEUE = Action.KEEP, Action.SWAP, Action.PRUNE, Action.ENQUEUE
 WAIT, DEGRADE = Action.WAIT, Action.DEGRADE
 OPEN, HALF, SHADOW = BreakerState.OPEN, BreakerState.HALF, Mode.SHADOW
+BLOCKED, REFUSED = {"blocked": True}, {"refused": True}
 UNDER_SOFT, UNDER_HARD = {"pruned_to": SOFT - 1}, {"pruned_to": HARD - 1}
 NOT_DUE = {"ready": True, "due": False}
 
@@ -95,6 +96,32 @@ TABLE: dict[str, tuple[int, dict[str, Any], Decision]] = {
         {"breaker": OPEN, **UNDER_SOFT},
         Decision(PRUNE, Reason.SUPERSEDED),
     ),
+    "between: blocked, keep": (BETWEEN, BLOCKED, Decision(KEEP, Reason.PROVIDER_DOWN)),
+    "between: blocked, a job is under way": (
+        BETWEEN,
+        {**BLOCKED, "pending": True},
+        Decision(KEEP, Reason.PROVIDER_DOWN),
+    ),
+    "between: blocked, swap": (BETWEEN, {**BLOCKED, "ready": True}, Decision(SWAP, Reason.RECORD_READY)),
+    "between: blocked, later, no farther record is asked for": (
+        BETWEEN,
+        {**BLOCKED, **NOT_DUE},
+        Decision(KEEP, Reason.SWAP_LATER),
+    ),
+    "between: blocked, prune": (BETWEEN, {**BLOCKED, **UNDER_SOFT}, Decision(PRUNE, Reason.SUPERSEDED)),
+    "between: refused, keep": (BETWEEN, REFUSED, Decision(KEEP, Reason.REFUSED)),
+    "between: refused, swap": (BETWEEN, {**REFUSED, "ready": True}, Decision(SWAP, Reason.RECORD_READY)),
+    "between: refused, later, no farther record is asked for": (
+        BETWEEN,
+        {**REFUSED, **NOT_DUE},
+        Decision(KEEP, Reason.SWAP_LATER),
+    ),
+    "between: refused, prune": (BETWEEN, {**REFUSED, **UNDER_SOFT}, Decision(PRUNE, Reason.SUPERSEDED)),
+    "between: refused and blocked": (
+        BETWEEN,
+        {**REFUSED, **BLOCKED},
+        Decision(KEEP, Reason.PROVIDER_DOWN),
+    ),
     "between: a job is under way": (BETWEEN, {"pending": True}, Decision(KEEP, Reason.JOB_PENDING)),
     "between: nothing to cut": (BETWEEN, {"cuttable": False}, Decision(KEEP, Reason.NOTHING_TO_CUT)),
     "between: too little is new": (BETWEEN, {"enough_new": False}, Decision(KEEP, Reason.TOO_LITTLE_NEW)),
@@ -157,6 +184,27 @@ TABLE: dict[str, tuple[int, dict[str, Any], Decision]] = {
         {"breaker": OPEN, **UNDER_HARD},
         Decision(PRUNE, Reason.SUPERSEDED),
     ),
+    "at hard: blocked, degrade at once": (AT_HARD, BLOCKED, Decision(DEGRADE, Reason.PROVIDER_DOWN)),
+    "at hard: blocked, the job under way is not waited for": (
+        AT_HARD,
+        {**BLOCKED, "pending": True},
+        Decision(DEGRADE, Reason.PROVIDER_DOWN),
+    ),
+    "at hard: blocked, swap": (AT_HARD, {**BLOCKED, "ready": True}, Decision(SWAP, Reason.RECORD_READY)),
+    "at hard: blocked, what falls short is all there is": (
+        AT_HARD,
+        {**BLOCKED, "ready": True, "short": True},
+        Decision(SWAP, Reason.RECORD_READY),
+    ),
+    "at hard: blocked, prune": (AT_HARD, {**BLOCKED, **UNDER_HARD}, Decision(PRUNE, Reason.SUPERSEDED)),
+    "at hard: refused, degrade at once": (AT_HARD, REFUSED, Decision(DEGRADE, Reason.REFUSED)),
+    "at hard: refused while waiting": (
+        AT_HARD,
+        {**REFUSED, "waited": True},
+        Decision(DEGRADE, Reason.REFUSED),
+    ),
+    "at hard: refused, swap": (AT_HARD, {**REFUSED, "ready": True}, Decision(SWAP, Reason.RECORD_READY)),
+    "at hard: refused, prune": (AT_HARD, {**REFUSED, **UNDER_HARD}, Decision(PRUNE, Reason.SUPERSEDED)),
     "at hard: nothing to cut": (AT_HARD, {"cuttable": False}, Decision(DEGRADE, Reason.NOTHING_TO_CUT)),
     "at hard: too little is new": (AT_HARD, {"enough_new": False}, Decision(DEGRADE, Reason.TOO_LITTLE_NEW)),
     "at hard: no store": (AT_HARD, {"store": False}, Decision(DEGRADE, Reason.STORE_UNAVAILABLE)),
@@ -176,6 +224,8 @@ TABLE: dict[str, tuple[int, dict[str, Any], Decision]] = {
         {"mode": SHADOW, "breaker": OPEN},
         Decision(KEEP, Reason.BREAKER_OPEN),
     ),
+    "shadow, blocked": (AT_HARD, {"mode": SHADOW, **BLOCKED}, Decision(KEEP, Reason.PROVIDER_DOWN)),
+    "shadow, refused": (AT_HARD, {"mode": SHADOW, **REFUSED}, Decision(KEEP, Reason.REFUSED)),
     "by hand: claim and wait": (BELOW, {"by_hand": True}, Decision(WAIT, Reason.BY_HAND, claim=True)),
     "by hand: a record is ready": (
         BELOW,
@@ -189,6 +239,8 @@ TABLE: dict[str, tuple[int, dict[str, Any], Decision]] = {
         Decision(KEEP, Reason.NO_RECORD_IN_TIME, claim=True),
     ),
     "by hand: breaker open": (BELOW, {"by_hand": True, "breaker": OPEN}, Decision(KEEP, Reason.BREAKER_OPEN)),
+    "by hand: blocked": (BELOW, {"by_hand": True, **BLOCKED}, Decision(KEEP, Reason.PROVIDER_DOWN)),
+    "by hand: refused": (BELOW, {"by_hand": True, **REFUSED}, Decision(KEEP, Reason.REFUSED)),
     "by hand at hard: not in time": (
         AT_HARD,
         {"by_hand": True, "waited": True},
@@ -216,26 +268,30 @@ FLAGS = (
     "declined",
     "swapped",
 )
+HINDRANCES: tuple[dict[str, Any], ...] = ({}, BLOCKED, REFUSED)
 BATCHES = (None, SOFT - 1, HARD - 1, HARD)
 
 
 @pytest.mark.parametrize("mode", list(Mode))
 @pytest.mark.parametrize("breaker", list(BreakerState))
 def test_what_holds_in_every_situation(mode: Mode, breaker: BreakerState) -> None:
-    """Nothing is done below soft; only mode on swaps, prunes or degrades; a claim is never made against an
-    open breaker, without a store or without anything to cut; and at hard nothing too large is sent."""
-    sizes = product((BELOW, BETWEEN, AT_HARD), BATCHES)
+    """Nothing is done below soft; only mode on swaps, prunes or degrades; a claim is never made, and nothing
+    waited for, against an open breaker, a block or a refusal, without a store or without anything to cut; and
+    at hard nothing too large is sent."""
+    sizes = product((BELOW, BETWEEN, AT_HARD), BATCHES, HINDRANCES)
     flags = product((False, True), repeat=len(FLAGS))
-    for (projected, pruned_to), values in product(sizes, flags):
-        known = dict(zip(FLAGS, values, strict=True))
+    for (projected, pruned_to, hindrance), values in product(sizes, flags):
+        known = dict(zip(FLAGS, values, strict=True)) | hindrance
         s = situation(projected, mode=mode, breaker=breaker, pruned_to=pruned_to, **known)
         d = decide(s)
         if projected < SOFT:
             assert (d.action, d.claim) == (KEEP, False)
         if mode is not Mode.ON:
             assert d.action is KEEP
-        if d.claim:
+        if d.claim or d.action is WAIT:
             assert s.store
+            assert not s.blocked
+            assert not s.refused
             assert s.cuttable
             assert breaker is not OPEN
         if mode is Mode.ON and projected >= HARD:

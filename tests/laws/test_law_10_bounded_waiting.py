@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ebbtide import Policy, Turn
 from ebbtide.base import CONNECT_SHARE
-from ebbtide.turns.effects import Ask, Effect, Hand, Pause
+from ebbtide.turns.effects import Ask, Effect, Hand, Learn, Pause
 from ebbtide.turns.engine import TurnEngine
 from ebbtide.turns.memory import Memory
 from ebbtide.turns.request import Request
@@ -22,6 +22,7 @@ from ebbtide_core.budget.measure import Parts
 from ebbtide_core.budget.meter import Meter
 from ebbtide_core.budget.tokens import ByteEstimate
 from ebbtide_core.contract.job import Urgency
+from ebbtide_core.contract.tenant import TenantStanding
 from ebbtide_core.dialects.detect import by_name
 from ebbtide_core.errors import StoreUnavailable
 from ebbtide_core.lineage.chain import Position
@@ -86,6 +87,8 @@ class SlowShell:
             self.paused += effect.seconds
             self.after_pause.append(len(self.io))
             return None
+        if isinstance(effect, Learn):
+            return TenantStanding()
         return self.now
 
     def ask(self, effect: Ask) -> Any:

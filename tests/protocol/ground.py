@@ -104,6 +104,18 @@ class Ground:
         """Say whether the record that a header names can be read."""
         return self.store.run(blob_calls.record_get, self.owner, header.version) == header.body.encode()
 
+    def requeued(self, job: Job) -> None:
+        """Tell the session of a job that was handed back, and send a permit for it."""
+        self.store.run(
+            session_calls.requeued,
+            job.owner,
+            job_id=job.job_id,
+            epoch=job.epoch,
+            attempt=job.attempt,
+            lease=QUEUE_LEASE,
+        )
+        self.permits += 1
+
     def settle(self, job: Job, outcome: Outcome) -> bool:
         """Settle an attempt of a job; one that is not heard must change nothing."""
         before = self.store.state(job.owner)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tests.protocol.conversation import LEAST_SAVING, measured
+from tests.store.leaks import DECLARED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -119,12 +120,18 @@ def holder_settled(before: State | None, job: Job) -> None:
         raise Violation("holder", f"epoch {job.epoch}, attempt {job.attempt} settled {claim}")
 
 
+def late_word_changed_nothing(before: object, after: object) -> None:
+    """What a worker said of a run before it handed it back changes nothing for the one that has it now."""
+    if before != after:
+        raise Violation("handed", f"a late word changed the index from {before} to {after}")
+
+
 def keys_are_tidy(lifetimes: Mapping[str, int]) -> None:
-    """Law 12: each key is hash-tagged and has a TTL (milliseconds; -1: none)."""
+    """Law 12: each key is hash-tagged and has a TTL (milliseconds; -1: none), unless it is a declaration."""
     for key, lifetime in lifetimes.items():
         if not (key.startswith("ebbtide:") and key.count("{") == key.count("}") == 1):
             raise Violation("law 12", f"{key} names no owner")
-        if lifetime < 0:
+        if lifetime < 0 and not DECLARED.fullmatch(key.encode()):
             raise Violation("law 12", f"{key} has no TTL")
 
 

@@ -24,6 +24,7 @@ from ebbtide_core.store.results import (
 
 if TYPE_CHECKING:
     from ebbtide_core.lineage.chain import Position
+    from ebbtide_core.policy import Mode
     from tests.protocol.clock import Clock
 
 V = TypeVar("V")
@@ -121,10 +122,12 @@ class SessionModel:
         ratio: float | None = None,
         state_ttl: float,
         breaker_cooldown: int,
+        breaker_cooldown_seconds: float | None = None,
     ) -> SessionView:
         """Create the state when there is none, count the turn once, return everything a host decides by."""
         state = self._created(fresh_incarnation)
         self._count_turn(state, host, seq, breaker_cooldown)
+        state.breaker = machine.on_time(state.breaker, self.clock.now, breaker_cooldown_seconds)
         self._free_expired(state)
         if ratio is not None:
             remember(state.ratio, model, ratio)
@@ -209,6 +212,15 @@ class SessionModel:
         claim.stage, claim.until = ClaimStage.QUEUED, self.clock.now + lease
         return True
 
+    def requeued(self, *, job_id: str, epoch: int, attempt: int, lease: float) -> bool:
+        """Note that the claimed job is in the index again, as its next attempt; a later one's claim stays."""
+        state = self.state
+        if state is None or state.claim is None or not self._holds(state, job_id, epoch, attempt):
+            return False
+        state.claim.attempt = attempt + 1
+        state.claim.stage, state.claim.until = ClaimStage.QUEUED, self.clock.now + lease
+        return True
+
     def guard(
         self,
         *,
@@ -275,7 +287,7 @@ class SessionModel:
         if state is None or not self._holds(state, job_id, epoch, attempt):
             return False
         state.claim = None
-        state.breaker = machine.on_outcome(state.breaker, outcome, epoch, breaker_failures)
+        state.breaker = machine.on_outcome(state.breaker, outcome, epoch, breaker_failures, self.clock.now)
         return True
 
     def cancel(self, *, state_ttl: float) -> CancelResult:
@@ -286,6 +298,20 @@ class SessionModel:
         claim = state.claim
         self._end_claim(state)
         return CancelResult(claim.job_id, state.incarnation, claim.generation, claim.epoch, claim.stage)
+
+    def breaker_reset(self) -> bool:
+        """Close the breaker; the claim stays."""
+        if self.state is None:
+            return False
+        self.state.breaker = Breaker()
+        return True
+
+    def set_mode(self, mode: Mode | None) -> bool:
+        """Set how far hosts may go, None for as far as they ask."""
+        if self.state is None:
+            return False
+        self.state.mode = mode.value if mode else None
+        return True
 
     def withdraw(self, version: int) -> bool:
         """Flag a kept record, so that no host takes it any more."""

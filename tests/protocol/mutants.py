@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ebbtide_core.breaker import Outcome
@@ -15,11 +16,16 @@ from tests.protocol.stores import ModelStore
 from tests.protocol.workers import Run, Worker
 
 if TYPE_CHECKING:
+    from ebbtide_core.contract.job import Job
     from ebbtide_core.contract.record import RecordHeader
+    from ebbtide_core.contract.tenant import Refusal
     from ebbtide_core.lineage.chain import Chain, Position
     from ebbtide_core.names import Owner
+    from ebbtide_core.store.fleet_calls import Paid
     from ebbtide_core.store.results import ClaimResult, PublishResult, PublishStatus, SessionView
     from tests.protocol.conversation import Message
+    from tests.protocol.model_index import Attempt, Ready, Running
+    from tests.protocol.model_limits import Bill
 
 
 class PublishesAfterAnything(SessionModel):
@@ -108,6 +114,101 @@ class ServesInOrder(FleetModel):
     def _rank(self, member: str) -> tuple[bool, int, int]:
         low, _, order = super()._rank(member)
         return low, 0, order
+
+
+class KeepsItsTurn(FleetModel):
+    """Serves a tenant for as long as it has jobs."""
+
+    def _go_on_with_turn(self, tenant: str, credit: int, serial: int) -> None:
+        return
+
+
+class SavesItsTurn(FleetModel):
+    """Keeps for later what a tenant without further jobs did not take of its turn."""
+
+    def _pull(self, member: str) -> Job:
+        credit = dict(self.index.credit)
+        job = super()._pull(member)
+        self.index.credit = credit
+        return job
+
+
+class IgnoresWeights(FleetModel):
+    """Gives each tenant one job a turn."""
+
+    def _credit(self, tenant: str) -> int:
+        return 1
+
+
+class IgnoresCaps(FleetModel):
+    """Lets a tenant have any number of attempts running."""
+
+    def _has_room(self, tenant: str, cap: int | None) -> bool:
+        return True
+
+
+class AdmitsAnything(FleetModel):
+    """Never refuses a job."""
+
+    def _refusal(self, tenant: str, *, replaces: bool) -> Refusal | None:
+        return None
+
+
+class RefusesReplacements(FleetModel):
+    """Counts a job that takes the place of its session's own."""
+
+    def _refusal(self, tenant: str, *, replaces: bool) -> Refusal | None:
+        return super()._refusal(tenant, replaces=False)
+
+
+class CountsOnlyTheLiving(FleetModel):
+    """Forgets what was paid for an attempt that lost its lease."""
+
+    def _pay(self, attempt: Attempt, paid: Paid) -> None:
+        if attempt in self.index.running:
+            super()._pay(attempt, paid)
+
+
+class CountsForEver(FleetModel):
+    """Adds to what was paid on another day."""
+
+    def _bill(self, tenant: str) -> Bill:
+        return self.index.bills.get(tenant) or super()._bill(tenant)
+
+
+class HandsBackBehind(FleetModel):
+    """Puts a job that is handed back behind those that came later."""
+
+    def _handed_back(self, running: Running) -> Ready:
+        return replace(super()._handed_back(running), order=self._next_serial())
+
+
+class KeepsTheTurnTaken(FleetModel):
+    """Counts a job that is handed back as one that its tenant was served."""
+
+    def _give_turn_back(self, tenant: str, turn: int) -> None:
+        return
+
+
+class CountsHandedBack(FleetModel):
+    """Counts a run that is handed back as a lost lease."""
+
+    def _handed_back(self, running: Running) -> Ready:
+        return replace(super()._handed_back(running), handed=0)
+
+
+class KeepsAttemptNumber(FleetModel):
+    """Lets a job that is handed back go on under its attempt's number."""
+
+    def _handed_back(self, running: Running) -> Ready:
+        return replace(super()._handed_back(running), job=running.job)
+
+
+class BuriesWithoutStone(FleetModel):
+    """Writes no dead letter."""
+
+    def _buried(self, job: Job) -> Job:
+        return job
 
 
 class JoinsNames(ModelStore):

@@ -1,23 +1,19 @@
-"""Reads the real store's keys, every field of them, into the shapes that the pure model keeps."""
+"""Reads a session's hash in the real store, every field of it, into the shape that the pure model keeps."""
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
-from ebbtide_core import names
 from ebbtide_core.breaker import Breaker, BreakerState
-from ebbtide_core.contract.job import After, Job, Urgency
+from ebbtide_core.contract.job import After, Urgency
 from ebbtide_core.contract.record import RecordHeader
 from ebbtide_core.lineage.chain import Position
 from ebbtide_core.store.results import ClaimStage
-from tests.protocol.model_fleet import Attempt, Index, Ready, Running
 from tests.protocol.model_session import Claim, State
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from tests.store.clock import Database
 
 
 def session_state(stored: Mapping[bytes, bytes]) -> State | None:
@@ -46,70 +42,6 @@ def session_state(stored: Mapping[bytes, bytes]) -> State | None:
     )
     assert fields.keys() <= {"uses", "ttl"}, f"fields of no known meaning: {fields}"
     return state
-
-
-def fleet_index(database: Database) -> Index:
-    """Return the fleet's keys as the model's index; what they say twice must agree."""
-    pipe = database.pipeline(transaction=True)
-    pipe.zrange(names.fleet("ready"), 0, -1)
-    for name in ("active", "since", "running", "tenants", "sessions"):
-        pipe.zrange(names.fleet(name), 0, -1, withscores=True)
-    for name in ("jobs", "attempts", "load", "meta"):
-        pipe.hgetall(names.fleet(name))
-    pipe.get(names.fleet("tick"))
-    *scored, jobs, attempts, load, meta, maintainer = pipe.execute()
-    places, active, since, running, tenants, sessions = scored
-    index = Index(
-        ready=_ready(jobs, dict(since)),
-        running=_running(attempts, dict(running)),
-        waiting=_serials(active),
-        tenants=_serials(tenants),
-        sessions=_serials(sessions),
-        load=Counter({tenant.decode(): int(n) for tenant, n in load.items()}),
-        serial=int(meta.get(b"serial", 0)),
-        maintainer=maintainer.decode() if maintainer else None,
-    )
-    assert sorted(places) == sorted(_place(member, ready) for member, ready in index.ready.items())
-    return index
-
-
-def _ready(jobs: Mapping[bytes, bytes], since: Mapping[bytes, float]) -> dict[str, Ready]:
-    assert jobs.keys() == since.keys()
-    found = {}
-    for member, stored in jobs.items():
-        urgency, served, order, incarnation, generation, epoch, attempt, document = stored.split(b" ", 7)
-        job = _job(document, urgency, attempt)
-        numbers = (names.encoded(job.incarnation), job.generation, job.epoch)
-        assert numbers == (incarnation.decode(), int(generation), int(epoch))
-        found[member.decode()] = Ready(job, since[member] / 1000, int(served), int(order))
-    return found
-
-
-def _running(attempts: Mapping[bytes, bytes], until: Mapping[bytes, float]) -> dict[Attempt, Running]:
-    assert attempts.keys() == until.keys()
-    found: dict[Attempt, Running] = {}
-    for name, stored in attempts.items():
-        member, incarnation, generation, epoch, attempt = name.decode().split(" ")
-        worker, urgency, document = stored.split(b" ", 2)
-        key = (member, incarnation, int(generation), int(epoch), int(attempt))
-        job = _job(document, urgency, attempt.encode())
-        found[key] = Running(job, worker.decode(), until[name] / 1000)
-    return found
-
-
-def _job(document: bytes, urgency: bytes, attempt: bytes) -> Job:
-    changed = {"urgency": Urgency(urgency.decode()), "attempt": int(attempt)}
-    return Job.from_json(document).model_copy(update=changed)
-
-
-def _place(member: str, ready: Ready) -> bytes:
-    tenant, session = member.split("/")
-    rank = 0 if ready.job.urgency is Urgency.HI else 1
-    return f"{tenant}/{rank}/{ready.served:016}/{ready.order:016}/{session}".encode()
-
-
-def _serials(scored: list[tuple[bytes, float]]) -> dict[str, int]:
-    return {name.decode(): int(score) for name, score in scored}
 
 
 def _prefixed(fields: dict[str, str], prefix: str) -> dict[str, str]:
@@ -147,10 +79,9 @@ def _claim(fields: dict[str, str]) -> Claim | None:
 
 
 def _breaker(fields: dict[str, str]) -> Breaker:
-    return Breaker(
-        BreakerState(fields.get("state", "closed")),
-        *(int(fields.get(name, "0")) for name in ("failures", "turns", "probe")),
-    )
+    failures, turns, probe = (int(fields.get(name, "0")) for name in ("failures", "turns", "probe"))
+    opened = int(fields["opened"]) / 1000 if "opened" in fields else None
+    return Breaker(BreakerState(fields.get("state", "closed")), failures, turns, probe, opened)
 
 
 def _latest(fields: dict[str, str], read: Any) -> OrderedDict[str, Any]:

@@ -31,6 +31,15 @@ def nothing_yet(world: World) -> None:
     """Nobody said anything."""
 
 
+def handed_back(world: World) -> None:
+    """A worker that has begun to pay stops; another takes the job, then a word of the first arrives."""
+    world.grow(1, 8)
+    taken(world, 1)
+    world.hand_back(0)
+    world.take(1)
+    world.late(0)
+
+
 def above_soft(world: World) -> None:
     """Hosts 0 and 1 share a history above soft."""
     world.grow(1, 8)

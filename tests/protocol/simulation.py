@@ -30,7 +30,7 @@ def job(
 ) -> Job:
     """Return a job for the index, which looks at nothing but what is given here."""
     return Job(
-        job_id="job",
+        job_id=f"job of {owner.member}",
         tenant=owner.tenant,
         session_id=owner.session_id,
         incarnation=incarnation,
@@ -59,7 +59,8 @@ class Simulation:
     """Jobs take `job_seconds`; those of `poison` sessions kill their worker; `cap` bounds a tenant's.
 
     What came of it: `served` and `dropped` jobs and `failures` by session, when it was first served,
-    `waits` of the jobs taken in seconds, `deaths` of workers.
+    `waits` of the jobs taken in seconds, whose they were in the order `given`, how often workers asked
+    (`takes`), `deaths` of workers, `permits_of_ticks` sent by maintenance.
     """
 
     store: Runs
@@ -77,6 +78,9 @@ class Simulation:
     failures: Counter[Owner] = field(default_factory=Counter)
     first_served: dict[Owner, int] = field(default_factory=dict)
     waits: list[float] = field(default_factory=list)
+    given: list[Owner] = field(default_factory=list)
+    takes: int = 0
+    permits_of_ticks: int = 0
     deaths: int = 0
 
     def __post_init__(self) -> None:
@@ -113,7 +117,9 @@ class Simulation:
             self.failures[lost.owner] += 1
             self.open_jobs[lost.owner] -= 1
         self._drop(swept.too_old)
-        self.permits += min(swept.waiting, self.slots.count(None))
+        sent = min(swept.waiting, self.slots.count(None))
+        self.permits += sent
+        self.permits_of_ticks += sent
 
     def _drop(self, jobs: tuple[Job, ...]) -> None:
         for old in jobs:
@@ -144,6 +150,7 @@ class Simulation:
             self.slots[k] = self._take(k)
 
     def _take(self, k: int) -> Busy | None:
+        self.takes += 1
         result = self.store.run(
             fleet_calls.take,
             f"worker-{k}",
@@ -157,4 +164,5 @@ class Simulation:
             return None
         assert result.job is not None
         self.waits.append(result.waited)
+        self.given.append(result.job.owner)
         return Busy(result.job)

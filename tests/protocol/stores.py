@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Final, ParamSpec, Protocol, TypeVar
 from ebbtide_core.names import CONTRACT_MAJOR, Owner
 from ebbtide_core.store import fleet_calls
 from ebbtide_core.store.script import Scripts, hash_tag
-from tests.protocol import observed
+from tests.protocol import observed, observed_fleet
 from tests.protocol.clock import Clock
-from tests.protocol.model_fleet import FleetModel, Index
+from tests.protocol.model_fleet import FleetModel
+from tests.protocol.model_index import Index
 from tests.protocol.model_session import SessionModel, State
 from tests.store import clock as server_clock
 
@@ -212,7 +213,7 @@ class PairedStore:
     def _left_by(self, module: str, owner: object = None, *_: object) -> tuple[object, object]:
         """Return what a script left behind in the real store and in the model."""
         if module == fleet_calls.__name__:
-            return observed.fleet_index(self.database), self.model.fleet.index
+            return observed_fleet.fleet_index(self.database), self.model.fleet.index
         assert isinstance(owner, Owner)
         return self.state(owner), self.model.session(owner).state
 

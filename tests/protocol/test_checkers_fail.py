@@ -13,6 +13,7 @@ from ebbtide_core.names import Owner
 from tests.protocol import invariants, mutants, schedules
 from tests.protocol.hosts import Host
 from tests.protocol.invariants import Violation
+from tests.protocol.model_fleet import FleetModel
 from tests.protocol.model_session import SessionModel
 from tests.protocol.quiet import quiet_phase
 from tests.protocol.stores import PRELUDE, Disagreement, ModelStore, PairedStore
@@ -31,12 +32,18 @@ class Fault:
     play: Play
     i: int = 0
     session: type[SessionModel] = SessionModel
+    fleet: type[FleetModel] = FleetModel
     host: type[Host] = Host
     worker: type[Worker] = Worker
     slow: bool = False
 
+    @property
+    def is_of_the_store(self) -> bool:
+        """Are the rules of the scripts wrong?"""
+        return self.session is not SessionModel or self.fleet is not FleetModel
+
     def __str__(self) -> str:
-        parts = (self.session, self.host, self.worker)
+        parts = (self.session, self.fleet, self.host, self.worker)
         wrong = [part.__name__ for part in parts if part.__module__ == mutants.__name__]
         return "-".join([self.law.replace(" ", ""), *wrong])
 
@@ -63,6 +70,7 @@ FAULTS = [
     Fault("law 7", withdrawn, 1, session=mutants.EditsRecords),
     Fault("law 8", schedules.published_and_superseded, 1, session=mutants.RefusesLoudly),
     Fault("holder", schedules.late_failures, 1, session=mutants.HearsAnyone),
+    Fault("handed", schedules.handed_back, 1, fleet=mutants.KeepsAttemptNumber),
     Fault("payers", schedules.claimed_again_after_stall, 1, session=mutants.RestartsEpochs),
     Fault("payers", schedules.published_and_going_on, 1, worker=mutants.NeverAsksAgain),
     Fault("liveness", schedules.breaker_opens, session=mutants.NeverHalfOpen),
@@ -86,20 +94,20 @@ def play(fault: Fault, world: World) -> None:
 @pytest.mark.parametrize("fault", FAULTS, ids=str)
 def test_a_wrong_implementation_is_found(fault: Fault) -> None:
     """The schedule breaks the law with the fault in it, and keeps it without."""
-    store = ModelStore(session_model=fault.session)
+    store = ModelStore(session_model=fault.session, fleet_model=fault.fleet)
     with pytest.raises(Violation) as found:
         play(fault, World(store, host=fault.host, worker=fault.worker))
     assert found.value.law == fault.law
     play(fault, World(ModelStore()))
 
 
-@pytest.mark.parametrize("wrong", [fault for fault in FAULTS if fault.session is not SessionModel], ids=str)
+@pytest.mark.parametrize("wrong", [fault for fault in FAULTS if fault.is_of_the_store], ids=str)
 def test_the_real_store_disagrees_with_a_wrong_model(
     wrong: Fault, fresh_pair: Callable[[], PairedStore]
 ) -> None:
     """The comparison tells the Lua from each wrong set of rules, on the same schedule."""
     paired = fresh_pair()
-    paired.model = ModelStore(paired.model.clock, wrong.session)
+    paired.model = ModelStore(paired.model.clock, wrong.session, wrong.fleet)
     with pytest.raises(Disagreement):
         play(wrong, World(paired))
 

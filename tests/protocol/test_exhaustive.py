@@ -32,6 +32,8 @@ ACTIONS: Final[tuple[Callable[[World], object], ...]] = (
     lambda world: world.work(1),
     lambda world: world.finish(1),
     lambda world: world.publish(1),
+    lambda world: world.hand_back(0),
+    lambda world: world.late(0),
     lambda world: world.cancel(),
     lambda world: world.tick(),
     lambda world: world.time(40),
@@ -55,7 +57,8 @@ def fingerprint(world: World) -> str:
     hosts = [(h.talk, h.saved, h.plan, h.job, h.life, h.seq) for h in world.hosts]
     ground = world.ground
     around = (model.now, ground.permits, sorted(ground.uploads), ground.memos)
-    return repr((sessions, model.fleet.index, kept_index, hosts, world.runs(), around))
+    handed = [worker.handed for worker in world.workers]
+    return repr((sessions, model.fleet.index, kept_index, hosts, world.runs(), handed, around))
 
 
 def explore(world: World, steps: int, seen: dict[str, int]) -> None:

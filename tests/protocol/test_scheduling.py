@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import random
+from statistics import median
+from typing import Final
+
 import pytest
 
 from ebbtide_core.contract.job import Urgency
 from ebbtide_core.names import Owner
 from ebbtide_core.store import fleet_calls
 from ebbtide_core.store.fleet_calls import MAX_ATTEMPTS
-from tests.protocol.mutants import ServesInOrder
+from tests.protocol.ground import TICK
+from tests.protocol.mutants import KeepsItsTurn, ServesInOrder
 from tests.protocol.simulation import Simulation
-from tests.protocol.stores import ModelStore, PairedStore, RealStore
+from tests.protocol.stores import ModelStore, PairedStore, RealStore, Runs
 
 SESSION = Owner("acme", "chat")
+LARGE: Final = 200
+SMALL: Final = (4, 5)
+"""Jobs of the large tenant; how many small ones there are, and jobs of each."""
 
 
 def crowded(fleet: Simulation, *, sessions: int, seconds: int) -> list[int]:
@@ -37,6 +45,77 @@ def test_tenants_take_turns(real: RealStore) -> None:
     while not all(fleet.served[owner] for owner in small):
         fleet.second()
     assert sum(fleet.served.values()) <= 21 + fleet.workers
+
+
+def draw_of_names(seed: int) -> list[str]:
+    """Return names for tenants, in an order that says nothing."""
+    draw = random.Random(seed)
+    return [f"{draw.getrandbits(64):016x}" for _ in range(1 + SMALL[0])]
+
+
+def beside_a_large_tenant(
+    store: Runs, names: list[str], cap: int | None = None
+) -> tuple[Simulation, list[int]]:
+    """Serve a large tenant's jobs and those of small ones that came after it, with four slots; return the
+    fleet and the places, from 1, that the small tenants' jobs were given in.
+    """
+    fleet = Simulation(store, workers=4, job_seconds=1, cap=cap)
+    large, *small = names
+    for i in range(LARGE):
+        fleet.enqueue(Owner(large, f"s{i}"))
+    for name in small:
+        for i in range(SMALL[1]):
+            fleet.enqueue(Owner(name, f"s{i}"))
+    while len(fleet.given) < LARGE + SMALL[0] * SMALL[1] or any(fleet.slots):
+        fleet.second()
+    assert not fleet.dropped
+    return fleet, [rank for rank, owner in enumerate(fleet.given, 1) if owner.tenant != large]
+
+
+def small_tenants_are_served_early(store: Runs, seed: int, cap: int | None) -> None:
+    """Of 220 jobs the median of the small tenants' comes 16th at most, the last one 32nd; workers ask no more
+    often than a job ends or a permit comes.
+    """
+    fleet, ranks = beside_a_large_tenant(store, draw_of_names(seed), cap)
+    jobs = LARGE + SMALL[0] * SMALL[1]
+    assert sum(fleet.served.values()) == jobs
+    assert median(ranks) <= 16
+    assert max(ranks) <= 32
+    assert fleet.takes <= 2 * jobs + fleet.permits_of_ticks
+    assert fleet.permits_of_ticks <= fleet.workers * fleet.now / TICK
+
+
+@pytest.mark.parametrize("cap", [None, 2])
+def test_small_tenants_are_served_early(cap: int | None) -> None:
+    """Whatever the names, drawn twenty times, and also when each tenant has a cap."""
+    for seed in range(20):
+        small_tenants_are_served_early(ModelStore(), seed, cap)
+
+
+@pytest.mark.parametrize("cap", [None, 2])
+def test_small_tenants_are_served_early_by_the_real_store(real: RealStore, cap: int | None) -> None:
+    """The scripts do what the model does over the whole of one draw."""
+    small_tenants_are_served_early(real, 20, cap)
+
+
+def test_a_large_tenant_in_front_is_seen() -> None:
+    """The figures above fail where a tenant is served until it has nothing left."""
+    _, ranks = beside_a_large_tenant(ModelStore(fleet_model=KeepsItsTurn), draw_of_names(0))
+    assert median(ranks) > LARGE
+
+
+def test_workers_ask_for_a_capped_tenant_once_a_permit(real: RealStore) -> None:
+    """Slots that may not work on a tenant stay still: they ask when a job ends or a permit comes, no more."""
+    fleet = Simulation(real, workers=4, job_seconds=20, cap=1)
+    for i in range(4):
+        fleet.enqueue(Owner("only", f"s{i}"))
+    for _ in range(70):
+        fleet.second()
+        assert fleet.running()["only"] <= 1
+    ended = sum(fleet.served.values())
+    assert ended == 3
+    assert fleet.takes <= 4 + ended + fleet.permits_of_ticks
+    assert fleet.permits_of_ticks <= 3 * fleet.now / TICK
 
 
 def test_a_tenant_at_its_cap_is_skipped(real: RealStore) -> None:

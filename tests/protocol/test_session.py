@@ -12,6 +12,7 @@ from ebbtide_core.contract.job import After, Urgency
 from ebbtide_core.contract.record import RecordHeader
 from ebbtide_core.lineage.chain import Position
 from ebbtide_core.names import Owner
+from ebbtide_core.policy import Mode
 from ebbtide_core.store import blob_calls, session_calls
 from tests.protocol.ground import COOLDOWN, FAILURES, STATE_TTL
 from tests.protocol.invariants import keys_are_tidy
@@ -26,6 +27,7 @@ hosts = st.integers(0, 20).map("host {}".format)
 models = st.integers(0, 20).map("model:{}".format)
 ratios = st.one_of(st.none(), st.floats(0.8, 2.0))
 counts = st.integers(1, 6)
+cooldowns = st.none() | st.sampled_from([30, 60])
 epochs = st.integers(-1, 1)
 attempts = st.integers(0, 2)
 nearly_always = st.sampled_from([True, True, True, True, False])
@@ -58,8 +60,10 @@ class Session(RuleBasedStateMachine):
     def after(self, present: bool) -> After:
         return self.state.newest if present else NOTHING
 
-    @rule(host=hosts, seq=st.integers(0, 6), model=models, ratio=ratios)
-    def turn(self, host: str, seq: int, model: str, ratio: float | None) -> None:
+    @rule(host=hosts, seq=st.integers(0, 6), model=models, ratio=ratios, cooldown_seconds=cooldowns)
+    def turn(
+        self, host: str, seq: int, model: str, ratio: float | None, cooldown_seconds: float | None = None
+    ) -> None:
         self.store.run(
             session_calls.turn,
             OWNER,
@@ -70,6 +74,7 @@ class Session(RuleBasedStateMachine):
             ratio=ratio,
             state_ttl=STATE_TTL,
             breaker_cooldown=COOLDOWN,
+            breaker_cooldown_seconds=cooldown_seconds,
         )
 
     @rule(turns=st.integers(1, COOLDOWN + 5))
@@ -119,6 +124,13 @@ class Session(RuleBasedStateMachine):
     def queued(self, count: int, off: int) -> None:
         epoch = self.state.epoch + off
         self.store.run(session_calls.queued, OWNER, job_id=self.job_id(count), epoch=epoch, lease=LEASE)
+
+    @rule(count=counts, off=epochs, attempt=attempts)
+    def requeued(self, count: int, off: int, attempt: int) -> None:
+        job_id, epoch = self.job_id(count), self.state.epoch + off
+        self.store.run(
+            session_calls.requeued, OWNER, job_id=job_id, epoch=epoch, attempt=attempt, lease=LEASE
+        )
 
     @rule(count=counts, off=epochs, attempt=attempts, present=nearly_always)
     def guard(self, count: int, off: int, attempt: int, present: bool) -> None:
@@ -177,6 +189,14 @@ class Session(RuleBasedStateMachine):
     @rule()
     def cancel(self) -> None:
         self.store.run(session_calls.cancel, OWNER, state_ttl=STATE_TTL)
+
+    @rule()
+    def breaker_reset(self) -> None:
+        self.store.run(session_calls.breaker_reset, OWNER)
+
+    @rule(mode=st.none() | st.sampled_from(Mode))
+    def set_mode(self, mode: Mode | None) -> None:
+        self.store.run(session_calls.set_mode, OWNER, mode)
 
     @rule(version=st.integers(0, 4))
     def withdraw(self, version: int) -> None:

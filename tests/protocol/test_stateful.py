@@ -101,6 +101,10 @@ class Schedule(RuleBasedStateMachine):
     def worker_part(self, k: int, part: str) -> None:
         getattr(self.world, part)(k)
 
+    @rule(k=workers, part=st.sampled_from(["hand_back", "late"]))
+    def worker_stops(self, k: int, part: str) -> None:
+        getattr(self.world, part)(k)
+
     @rule(k=workers, good=mostly)
     def pay(self, k: int, good: bool) -> None:
         self.world.pay(k, good=good)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from ebbtide_core.breaker import Outcome
 from ebbtide_core.contract.record import RecordHeader
 from ebbtide_core.store import fleet_calls, session_calls
-from ebbtide_core.store.results import GuardStatus, PublishStatus, TakeStatus
+from ebbtide_core.store.results import GuardStatus, PublishStatus, RenewStatus, TakeStatus
 from tests.protocol import invariants
 from tests.protocol.ground import GUARD_LEASE, MAX_QUEUE_AGE, RECORDS_KEPT, RUNNING_LEASE, STATE_TTL
 
@@ -44,12 +44,18 @@ class Run:
 
 
 class Worker:
-    """One worker slot: idle, or in one run."""
+    """One worker slot: idle, or in one run. `handed`: the run that it last handed back."""
 
     def __init__(self, index: int, ground: Ground) -> None:
         self.index = index
         self.ground = ground
         self.run: Run | None = None
+        self.handed: Run | None = None
+
+    @property
+    def name(self) -> str:
+        """What the index knows it by."""
+        return f"worker-{self.index}"
 
     def take(self) -> None:
         """Spend a permit on the next job; settle those that waited too long."""
@@ -125,6 +131,28 @@ class Worker:
             self.ground.store.run(fleet_calls.done, self.run.job)
             self.run = None
 
+    def hand_back(self) -> None:
+        """Stop: hand the run to whoever receives the permit that is sent for it."""
+        run = self.run
+        if run is None:
+            return
+        if self.ground.store.run(fleet_calls.hand_back, run.job, self.name):
+            self.ground.requeued(run.job)
+            self.handed = run
+        self.run = None
+
+    def late(self) -> None:
+        """Be heard of the run that was handed back: what was sent before that arrives only now."""
+        run = self.handed
+        if run is None:
+            return
+        before = self.ground.store.index()
+        self.ground.store.run(fleet_calls.renew, run.job, RUNNING_LEASE)
+        self.ground.store.run(fleet_calls.done, run.job)
+        if not run.excused:
+            invariants.late_word_changed_nothing(before, self.ground.store.index())
+        self.ground.settle(run.job, Outcome.NEUTRAL)
+
     def crash(self) -> None:
         """Die: the index still shows the run."""
         self.run = None
@@ -179,7 +207,7 @@ class Worker:
     def _take(self) -> TakeResult:
         return self.ground.store.run(
             fleet_calls.take,
-            f"worker-{self.index}",
+            self.name,
             lease=RUNNING_LEASE,
             max_queue_age=MAX_QUEUE_AGE,
             ttl=STATE_TTL,
@@ -200,7 +228,8 @@ class Worker:
         )
 
     def _may_pay(self, run: Run) -> bool:
-        if self.ground.store.run(fleet_calls.renew, run.job, RUNNING_LEASE):
+        renewed = self.ground.store.run(fleet_calls.renew, run.job, RUNNING_LEASE)
+        if renewed is not RenewStatus.LOST:
             return self._goes_on(run)
         run.lapsed = True
         self.ground.settle(run.job, Outcome.NEUTRAL)

@@ -14,7 +14,7 @@ from tests.protocol.conversation import Message
 from tests.protocol.ground import MAX_QUEUE_AGE, STATE_TTL, TICK, Ground
 from tests.protocol.hosts import Host
 from tests.protocol.invariants import Payments, Publications
-from tests.protocol.model_fleet import attempt_of
+from tests.protocol.model_index import attempt_of
 from tests.protocol.workers import Run, Worker
 
 if TYPE_CHECKING:
@@ -227,6 +227,16 @@ class World:
         self.workers[k].crash()
 
     @action
+    def hand_back(self, k: int) -> None:
+        """Worker k stops and hands its run to the next."""
+        self.workers[k].hand_back()
+
+    @action
+    def late(self, k: int) -> None:
+        """What worker k said before it handed its run back arrives."""
+        self.workers[k].late()
+
+    @action
     def work(self, k: int) -> None:
         """Worker k takes a job, starts it, and pays for it."""
         self.workers[k].take()
@@ -310,7 +320,8 @@ class World:
         self._excuse()
 
     def _excuse(self) -> None:
-        for run in self.runs():
+        handed = [worker.handed for worker in self.workers if worker.handed]
+        for run in (*self.runs(), *handed):
             run.excused = True
 
     def _note_lapsed(self) -> None:

@@ -6,14 +6,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ebbtide_core.contract.job import After, Job, Urgency
+from ebbtide_core.contract.tenant import Refusal, TenantPolicy
 from ebbtide_core.lineage.chain import Position
 from ebbtide_core.store import fleet_calls as calls
+from ebbtide_core.store.fleet_calls import NOTHING, Paid, Spent
+from ebbtide_core.store.results import EnqueueStatus
 
 if TYPE_CHECKING:
     from ebbtide_core.store.client import SyncStore
-    from ebbtide_core.store.results import EnqueueStatus, SweepResult, TakeResult
+    from ebbtide_core.store.results import DeadLetter, RenewStatus, SweepResult, TakeResult
 
 TTL = 600.0
+WORKER = "worker 1"
 LEASE = 30.0
 MAX_AGE = 120.0
 TICK = 5.0
@@ -42,14 +46,24 @@ class Fleet:
 
     store: SyncStore
 
-    def put(self, *jobs: Job, max_pending: int | None = None) -> EnqueueStatus:
+    def put(self, *jobs: Job) -> EnqueueStatus:
         """Enqueue jobs in order, and return what the last was answered."""
-        call = [calls.enqueue(job, ttl=TTL, max_pending=max_pending) for job in jobs]
-        return [self.store.run(c).status for c in call][-1]
+        return [self.store.run(calls.enqueue(job, ttl=TTL)).status for job in jobs][-1]
+
+    def refused(self, job: Job) -> Refusal:
+        """Enqueue a job; it must be refused. Return why."""
+        result = self.store.run(calls.enqueue(job, ttl=TTL))
+        assert result.status is EnqueueStatus.REFUSED
+        assert result.reason is not None
+        return result.reason
+
+    def limit(self, tenant: str | None, **policy: Any) -> None:
+        """Say what a tenant may have, None for those of whom nothing is said."""
+        self.store.run(calls.limits_put(tenant, TenantPolicy(**policy)))
 
     def take(self, cap: int | None = None) -> TakeResult:
         """Call `take`."""
-        return self.store.run(calls.take("worker-1", lease=LEASE, max_queue_age=MAX_AGE, cap=cap, ttl=TTL))
+        return self.store.run(calls.take(WORKER, lease=LEASE, max_queue_age=MAX_AGE, cap=cap, ttl=TTL))
 
     def taken(self, cap: int | None = None) -> Job:
         """Take a job; there must be one."""
@@ -70,13 +84,25 @@ class Fleet:
             calls.sweep(tick=TICK, max_attempts=max_attempts, max_queue_age=MAX_AGE, ttl=TTL)
         )
 
-    def renew(self, job: Job) -> bool:
+    def renew(self, job: Job, paid: Paid = NOTHING) -> RenewStatus:
         """Call `renew`."""
-        return self.store.run(calls.renew(job, LEASE))
+        return self.store.run(calls.renew(job, LEASE, paid))
 
-    def done(self, job: Job) -> bool:
+    def done(self, job: Job, paid: Paid = NOTHING) -> bool:
         """Call `done`."""
-        return self.store.run(calls.done(job))
+        return self.store.run(calls.done(job, paid))
+
+    def hand_back(self, job: Job, worker: str = WORKER) -> bool:
+        """Call `hand_back`."""
+        return self.store.run(calls.hand_back(job, worker))
+
+    def dead(self) -> tuple[DeadLetter, ...]:
+        """Call `dead_letters`."""
+        return self.store.run(calls.dead_letters())
+
+    def spent(self, tenant: str = "acme") -> Spent:
+        """Call `spent`."""
+        return self.store.run(calls.spent(tenant))
 
     def raise_urgency(self, job: Job) -> bool:
         """Call `raise_urgency` for the job's session."""

@@ -16,8 +16,16 @@ from ebbtide_core.store import session_calls as calls
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ebbtide_core.policy import Mode
     from ebbtide_core.store.client import SyncStore
-    from ebbtide_core.store.results import CancelResult, ClaimResult, GuardStatus, PublishResult, SessionView
+    from ebbtide_core.store.results import (
+        CancelResult,
+        ClaimResult,
+        GuardStatus,
+        PublishResult,
+        SessionView,
+        StateView,
+    )
 
 TTL = 600.0
 LEASE = 30.0
@@ -112,6 +120,27 @@ class Driver:
         """Call `cancel`."""
         return self.store.run(calls.cancel(self.owner, state_ttl=TTL))
 
+    def requeued(self, count: int = 10, epoch: int = 1, attempt: int = 0, lease: float = LEASE) -> bool:
+        """Call `requeued` for an attempt."""
+        job_id = f"job-{count}"
+        return self.store.run(
+            calls.requeued(self.owner, job_id=job_id, epoch=epoch, attempt=attempt, lease=lease)
+        )
+
+    def breaker_reset(self) -> bool:
+        """Call `breaker_reset`."""
+        return self.store.run(calls.breaker_reset(self.owner))
+
+    def set_mode(self, mode: Mode | None) -> bool:
+        """Call `set_mode`."""
+        return self.store.run(calls.set_mode(self.owner, mode))
+
+    def look(self) -> StateView:
+        """Call `look` for a session that has a state."""
+        seen = self.store.run(calls.look(self.owner))
+        assert seen is not None
+        return seen
+
     def withdraw(self, version: int) -> bool:
         """Call `withdraw`."""
         return self.store.run(calls.withdraw(self.owner, version))
@@ -130,4 +159,5 @@ def stored_breaker(raw: dict[bytes, bytes]) -> Breaker:
         int(raw.get(b"brk_failures", 0)),
         int(raw.get(b"brk_turns", 0)),
         int(raw.get(b"brk_probe", 0)),
+        int(raw[b"brk_opened"]) / 1000 if b"brk_opened" in raw else None,
     )

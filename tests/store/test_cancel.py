@@ -111,10 +111,10 @@ def test_a_session_is_forgotten_by_the_index(fleet: Fleet) -> None:
     fleet.put(job("s", epoch=1), job("s/", epoch=1), job("other"))
     running = [fleet.taken(), fleet.taken(), fleet.taken()]
     fleet.put(job("s", epoch=2, urgency=Urgency.HI), job("other", epoch=2))
-    assert fleet.mentions(job("s")) == 6
+    assert fleet.mentions(job("s")) == 7
     assert fleet.forget_member(job("s")) == (1, 1)
     assert fleet.mentions(job("s")) == 0
-    assert [fleet.renew(each) for each in running] == [False, True, True]
+    assert [fleet.done(each) for each in running] == [False, True, True]
     assert fleet.drain() == ["other"]
     assert fleet.put(job("s")) is EnqueueStatus.QUEUED
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ebbtide_core.contract.job import Urgency
+from ebbtide_core.contract.tenant import Refusal
 from ebbtide_core.store import fleet_calls as calls
-from ebbtide_core.store.results import EnqueueResult, EnqueueStatus, TakeStatus
+from ebbtide_core.store.results import EnqueueResult, EnqueueStatus, RenewStatus, TakeStatus
 from tests.store.fleet import LEASE, TTL, job
 
 if TYPE_CHECKING:
@@ -92,13 +93,16 @@ def test_a_replaced_job_waits_from_new(fleet: Fleet, clock: Clock) -> None:
 
 def test_a_tenant_has_at_most_so_many_ready_jobs(fleet: Fleet) -> None:
     """One more is refused with the reason; replacing one and other tenants' jobs are not."""
+    fleet.limit("acme", max_pending=2)
+    fleet.limit(None, max_pending=1)
     for session in ("a", "b"):
-        assert fleet.put(job(session), max_pending=2) is EnqueueStatus.QUEUED
-    refused = fleet.store.run(calls.enqueue(job("c"), ttl=TTL, max_pending=2))
-    assert refused == EnqueueResult(EnqueueStatus.REFUSED, "max_pending")
-    assert fleet.put(job("a", epoch=2), max_pending=2) is EnqueueStatus.REPLACED
-    assert fleet.put(job("c", "acm"), max_pending=1) is EnqueueStatus.QUEUED
-    assert fleet.put(job("c", "acme2"), max_pending=1) is EnqueueStatus.QUEUED
+        assert fleet.put(job(session)) is EnqueueStatus.QUEUED
+    refused = fleet.store.run(calls.enqueue(job("c"), ttl=TTL))
+    assert refused == EnqueueResult(EnqueueStatus.REFUSED, Refusal.MAX_PENDING)
+    assert fleet.put(job("a", epoch=2)) is EnqueueStatus.REPLACED
+    assert fleet.put(job("c", "acm")) is EnqueueStatus.QUEUED
+    assert fleet.put(job("c", "acme2")) is EnqueueStatus.QUEUED
+    assert fleet.refused(job("d", "acme2")) is Refusal.MAX_PENDING
     fleet.take()
     assert fleet.depth().ready == 3
 
@@ -141,17 +145,20 @@ def test_hostile_names_stay_apart(fleet: Fleet) -> None:
     assert fleet.depth().tenants == len(NAMES)
     got = [fleet.taken() for _ in jobs]
     assert {j.owner for j in got} == {j.owner for j in jobs}
-    assert all(fleet.renew(j) and fleet.done(j) for j in got)
+    assert all(fleet.renew(j) is RenewStatus.RENEWED and fleet.done(j) for j in got)
 
 
 def test_depth_counts(fleet: Fleet, clock: Clock) -> None:
-    """Ready jobs, running attempts, the age of the oldest ready one, tenants that have some."""
-    assert fleet.depth() == calls.Depth(0, 0, 0.0, 0)
+    """Ready jobs, running attempts, the age of the oldest ready one, tenants that have some, dead letters."""
+    assert fleet.depth() == calls.Depth(0, 0, 0.0, 0, 0)
     fleet.put(job("a"), job("b", "other"))
     clock.advance(2.5)
     fleet.put(job("c", "other"))
     fleet.taken()
-    assert fleet.depth() == calls.Depth(ready=2, running=1, oldest_ready=2.5, tenants=1)
+    assert fleet.depth() == calls.Depth(ready=2, running=1, oldest_ready=2.5, tenants=1, dead=0)
+    clock.advance(LEASE + 1)
+    fleet.sweep(max_attempts=1)
+    assert fleet.depth() == calls.Depth(ready=2, running=0, oldest_ready=LEASE + 3.5, tenants=1, dead=1)
 
 
 def test_one_worker_at_a_time_has_the_maintenance_lock(fleet: Fleet) -> None:

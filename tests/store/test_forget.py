@@ -173,7 +173,7 @@ def test_a_host_that_goes_on_is_seen(store: SyncStore, database: Database) -> No
     """What comes back before the look afterwards has ended is told."""
     live(store, OWNER)
     left = forget(cast("SyncStore", Restless(store)), OWNER, shut=SHUT).left
-    assert left.mentions == 6
+    assert left.mentions == 7
     assert not left.nothing
     assert forget(store, OWNER, shut=SHUT).left.nothing
     assert not Left(1, 0, 0).nothing

@@ -29,7 +29,8 @@ STEPS = st.one_of(
     st.tuples(st.just("put"), JOBS),
     st.tuples(st.sampled_from(["raise_urgency", "unqueue", "forget_member"]), JOBS),
     st.tuples(st.just("take"), st.integers(1, 2) | st.none()),
-    st.tuples(st.sampled_from(["done", "renew"]), st.integers(0, 9)),
+    st.tuples(st.sampled_from(["done", "renew", "hand_back"]), st.integers(0, 9)),
+    st.tuples(st.just("weigh"), st.integers(1, 3)),
     st.tuples(st.just("sweep"), st.integers(1, 3)),
     st.tuples(st.just("wait"), st.sampled_from([1, 20, 40, 130])),
 )
@@ -49,15 +50,20 @@ def check_whole(database: Database) -> None:
     assert {t.decode() for t in database.zrange(key("active"), 0, -1)} == {p[0] for p in places}
     running = [a.decode() for a in database.zrange(key("running"), 0, -1)]
     assert {a.decode() for a in database.hkeys(key("attempts"))} == set(running)
+    assert set(running) <= {a.decode() for a in database.hkeys(key("places"))}
     load = Counter(a.split("/")[0] for a in running)
     assert {t.decode(): int(n) for t, n in database.hgetall(key("load")).items()} == load
+    assert set(database.hkeys(key("credit"))) <= set(database.zrange(key("active"), 0, -1))
+    assert set(database.hkeys(key("letters"))) == set(database.zrange(key("dead"), 0, -1))
 
 
 def do(fleet: Fleet, clock: Clock, taken: list[Job], action: str, given_to: Any) -> None:
     """Do one step."""
     if action == "wait":
         clock.advance(given_to)
-    elif action in {"done", "renew"}:
+    elif action == "weigh":
+        fleet.limit(None, weight=given_to)
+    elif action in {"done", "renew", "hand_back"}:
         if taken:
             getattr(fleet, action)(taken[given_to % len(taken)])
     elif action == "take":
@@ -72,7 +78,9 @@ def do(fleet: Fleet, clock: Clock, taken: list[Job], action: str, given_to: Any)
 def test_the_index_stays_whole(
     store: SyncStore, database: Database, clock: Clock, steps: list[tuple[str, Any]]
 ) -> None:
-    """Every ready job is in all of its keys once, every active tenant has one, loads are what runs."""
+    """Every ready job is in all of its keys once, every active tenant has one, loads are what runs, turns are
+    those of active tenants, every dead letter is whole.
+    """
     database.flushdb()
     clock.write()
     fleet, taken = Fleet(store), list[Job]()

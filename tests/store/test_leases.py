@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ebbtide_core.contract.job import Urgency
-from ebbtide_core.store.results import EnqueueStatus, SweepResult
+from ebbtide_core.store.results import EnqueueStatus, RenewStatus, SweepResult
 from tests.store.fleet import LEASE, MAX_AGE, TICK, job
 
 if TYPE_CHECKING:
     from tests.store.clock import Clock
     from tests.store.fleet import Fleet
+
+RENEWED, LOST = RenewStatus.RENEWED, RenewStatus.LOST
 
 
 def test_a_renewed_attempt_is_not_swept(fleet: Fleet, clock: Clock) -> None:
@@ -21,7 +23,7 @@ def test_a_renewed_attempt_is_not_swept(fleet: Fleet, clock: Clock) -> None:
     running = fleet.taken()
     for _ in range(3):
         clock.advance(LEASE - 1)
-        assert fleet.renew(running)
+        assert fleet.renew(running) is RENEWED
         assert fleet.sweep() == SweepResult(running=1)
     clock.advance(LEASE)
     assert fleet.sweep() == SweepResult(running=1)
@@ -32,7 +34,7 @@ def test_a_lease_that_ran_out_unswept_can_be_renewed(fleet: Fleet, clock: Clock)
     fleet.put(job("s"))
     running = fleet.taken()
     clock.advance(LEASE + 10)
-    assert fleet.renew(running)
+    assert fleet.renew(running) is RENEWED
     assert fleet.sweep().running == 1
 
 
@@ -44,7 +46,7 @@ def test_an_expired_attempt_is_put_back_with_the_next_number(fleet: Fleet, clock
     clock.advance(LEASE + 0.001)
     again = job("s", urgency=Urgency.HI, attempt=1)
     assert fleet.sweep() == SweepResult(put_back=(again,))
-    assert not fleet.renew(running)
+    assert fleet.renew(running) is LOST
     assert not fleet.done(running)
     clock.advance(MAX_AGE)
     taken = fleet.take()
@@ -115,7 +117,7 @@ def test_attempts_of_two_lives_run_apart(fleet: Fleet) -> None:
     new = fleet.taken()
     assert fleet.depth().running == 2
     assert fleet.done(old)
-    assert fleet.renew(new)
+    assert fleet.renew(new) is RENEWED
 
 
 def test_done_counts_once(fleet: Fleet) -> None:

@@ -12,8 +12,18 @@ from ebbtide_core import names
 from ebbtide_core.breaker import Outcome
 from ebbtide_core.contract.job import Urgency
 from ebbtide_core.contract.record import RecordHeader
+from ebbtide_core.contract.tenant import BlockReason, TenantPolicy
+from ebbtide_core.limiter import Told
 from ebbtide_core.names import Owner
-from ebbtide_core.store import blob_calls, fleet_calls, session_calls, tally_calls
+from ebbtide_core.policy import Mode
+from ebbtide_core.store import (
+    account_calls,
+    blob_calls,
+    fleet_calls,
+    session_calls,
+    tally_calls,
+    tenant_calls,
+)
 from ebbtide_core.store.script import Call, hash_tag, script_names
 from tests.store.fleet import job
 from tests.store.leaks import keys_without_ttl
@@ -24,6 +34,7 @@ if TYPE_CHECKING:
     from tests.store.clock import Database
 
 OWNER = Owner.of("t:{}/%", "s é\U0001f600")
+ACCOUNT = "a:{}/% é"
 TTL = 600.0
 SOON_MS = 1_000
 WRITTEN = {"tally_add": 1, "memos_used": 1}
@@ -55,8 +66,11 @@ def session_script_calls() -> list[Call[Any]]:
         session_calls.claim(OWNER, **claim, waits=0, urgency=Urgency.HI, lease=30, state_ttl=TTL),
         session_calls.queued(OWNER, job_id="j", epoch=1, lease=125),
         session_calls.guard(OWNER, **ATTEMPT, after=NONE, lease=30),
+        session_calls.breaker_reset(OWNER),
+        session_calls.set_mode(OWNER, Mode.SHADOW),
         session_calls.settle(OWNER, **ATTEMPT, outcome=Outcome.FAILURE, breaker_failures=3, state_ttl=TTL),
         session_calls.claim(OWNER, **claim, waits=0, urgency=Urgency.LO, lease=30, state_ttl=TTL),
+        session_calls.requeued(OWNER, job_id="j", epoch=2, attempt=0, lease=125),
         session_calls.cancel(OWNER, state_ttl=TTL),
         session_calls.memos_used(OWNER, ["d"], **LIFE, ttl=TTL),
         session_calls.review_add(OWNER, "{}", kept=3, ttl=TTL),
@@ -84,7 +98,20 @@ def fleet_script_calls() -> list[Call[Any]]:
         fleet_calls.enqueue(job("third", "t"), ttl=TTL),
         fleet_calls.unqueue(Owner("t", "third"), incarnation="life-1", generation=0, epoch=1),
         fleet_calls.enqueue(job("third", "t"), ttl=TTL),
+        fleet_calls.take("w", lease=30, max_queue_age=120, ttl=TTL),
+        fleet_calls.renew(job("third", "t"), 0.001, fleet_calls.Paid(10, 0.01)),
+        fleet_calls.hand_back(job("third", "t"), "w"),
         fleet_calls.forget_member(Owner("t", "third")),
+    ]
+
+
+def limits_calls() -> list[Call[Any]]:
+    """One call of each script on what tenants may have."""
+    return [
+        fleet_calls.limits_put("t", TenantPolicy()),
+        fleet_calls.limits_put(None, TenantPolicy()),
+        fleet_calls.tenants(),
+        fleet_calls.limits_drop(None),
     ]
 
 
@@ -102,6 +129,24 @@ def blob_script_calls() -> list[Call[Any]]:
     ]
 
 
+def tenant_script_calls() -> list[Call[Any]]:
+    """One call of each script on a tenant's policy and block."""
+    return [
+        tenant_calls.policy_put(OWNER.tenant, TenantPolicy()),
+        tenant_calls.block_put(OWNER.tenant, BlockReason.AUTH, 60),
+        tenant_calls.standing(OWNER.tenant),
+        tenant_calls.default_put(TenantPolicy()),
+    ]
+
+
+def account_script_calls() -> list[Call[Any]]:
+    """One call of each script that writes an account's state."""
+    return [
+        account_calls.told(ACCOUNT, Told.LIMITED),
+        account_calls.admit(ACCOUNT, ticket=0, patience=9),
+    ]
+
+
 def reading_or_locking() -> list[Call[Any]]:
     """Calls that write nothing of their own, or a lock."""
     sweep = fleet_calls.sweep(tick=5, max_queue_age=120, ttl=TTL)
@@ -112,12 +157,28 @@ def reading_or_locking() -> list[Call[Any]]:
         tally_calls.tally(OWNER),
         fleet_calls.mentions(OWNER),
     ]
-    return [sweep, fleet_calls.tick_lock("w", 5), fleet_calls.depth(), *of_session]
+    of_index: list[Call[Any]] = [
+        fleet_calls.depth(),
+        fleet_calls.jobs(10),
+        fleet_calls.spent("t"),
+        fleet_calls.dead_letters(),
+        fleet_calls.dead_drop("j"),
+    ]
+    look = account_calls.look(ACCOUNT)
+    return [sweep, fleet_calls.tick_lock("w", 5), look, *of_index, *of_session]
 
 
 def all_calls() -> list[Call[Any]]:
     """At least one call of each script."""
-    return [*session_script_calls(), *fleet_script_calls(), *blob_script_calls(), *reading_or_locking()]
+    return [
+        *session_script_calls(),
+        *fleet_script_calls(),
+        *blob_script_calls(),
+        *tenant_script_calls(),
+        *account_script_calls(),
+        *limits_calls(),
+        *reading_or_locking(),
+    ]
 
 
 def test_every_script_is_covered_here() -> None:
@@ -136,7 +197,11 @@ def test_a_script_touches_one_tag_and_only_its_keys(
     assert there <= set(call.keys)
 
 
-@pytest.mark.parametrize("calls", [session_script_calls(), blob_script_calls()], ids=["session", "blobs"])
+@pytest.mark.parametrize(
+    "calls",
+    [session_script_calls(), blob_script_calls(), account_script_calls()],
+    ids=["session", "blobs", "account"],
+)
 def test_every_write_of_an_owner_renews_its_lifetime(
     store: SyncStore, database: Database, calls: list[Call[Any]]
 ) -> None:
@@ -183,6 +248,17 @@ def test_the_leak_check_sees_a_key_without_lifetime(database: Database) -> None:
     database.set("ebbtide:1:{t:a}:leak", "1")
     assert keys_without_ttl(database) == [b"ebbtide:1:{t:a}:leak"]
     database.delete("ebbtide:1:{t:a}:leak")
+
+
+def test_only_declarations_may_stay_for_good(store: SyncStore, database: Database) -> None:
+    """What was applied of a tenant is no leak; anything else of it would be."""
+    for call in (*tenant_script_calls(), *limits_calls(), *fleet_script_calls()):
+        store.run(call)
+    assert database.ttl(names.fleet("limits")) == -1
+    assert keys_without_ttl(database) == []
+    database.persist(names.tenant_block(OWNER.tenant))
+    assert keys_without_ttl(database) == [names.tenant_block(OWNER.tenant).encode()]
+    database.delete(names.tenant_block(OWNER.tenant))
 
 
 PIECES = st.sampled_from(

@@ -1,44 +1,115 @@
-"""The scripts of the ready index and the running leases. Leases, ages and lifetimes are in seconds."""
+"""The scripts of the ready index and the running leases. Leases, ages and lifetimes are in seconds.
+
+Each run of a job has an attempt number of its own, also after `hand_back`: a late message of the worker that
+had it before can't touch the next one. How many of them count against `max_attempts` is kept apart.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
 
 from ebbtide_core import names
 from ebbtide_core.contract.job import Job, Urgency
-from ebbtide_core.store.results import EnqueueResult, EnqueueStatus, SweepResult, TakeResult, TakeStatus
+from ebbtide_core.contract.tenant import Refusal
+from ebbtide_core.store.results import (
+    DeadLetter,
+    DeathReason,
+    EnqueueResult,
+    EnqueueStatus,
+    JobList,
+    JobState,
+    ListedJob,
+    RenewStatus,
+    SweepResult,
+    TakeResult,
+    TakeStatus,
+)
 from ebbtide_core.store.script import Call, ms, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from ebbtide_core.contract.tenant import TenantPolicy
     from ebbtide_core.names import Owner
 
 MAX_ATTEMPTS: Final = 3
-_KEYS: Final = tuple(
-    map(
-        names.fleet,
-        ("ready", "active", "since", "jobs", "running", "attempts", "load", "tenants", "sessions", "meta"),
-    )
+MICROS: Final = 1_000_000
+"""Spending is kept in whole millionths of a dollar."""
+
+_LIMITS: Final = names.fleet("limits")
+_OTHERS: Final = "*"
+_KEYS: Final = (
+    *map(names.fleet, ("ready", "active", "since", "jobs", "running", "attempts", "load")),
+    *map(names.fleet, ("tenants", "sessions", "meta")),
+    _LIMITS,
+    *map(names.fleet, ("spent", "credit", "dead", "letters", "places")),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Depth:
-    """Ready jobs, running attempts, seconds the oldest job has been ready, tenants that have ready jobs."""
+    """Ready jobs, running attempts, seconds the oldest job has been ready, tenants that have ready jobs, dead
+    letters.
+    """
 
     ready: int
     running: int
     oldest_ready: float
     tenants: int
+    dead: int = 0
 
 
-def enqueue(job: Job, *, ttl: float, max_pending: int | None = None) -> Call[EnqueueResult]:
-    """Put a claimed job into the ready index. Refused when its tenant has `max_pending` ready jobs."""
-    limit = "" if max_pending is None else max_pending
-    argv = (job.owner.member, job.urgency.value, *_numbers(job), job.to_json(), ms(ttl), limit)
+@dataclass(frozen=True, slots=True)
+class Paid:
+    """What summarisers were paid for an attempt since it was last told: tokens of all kinds, US dollars."""
+
+    tokens: int = 0
+    dollars: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What was paid for a tenant since midnight UTC, by the server's clock: tokens, US dollars."""
+
+    tokens: int
+    dollars: float
+
+
+NOTHING: Final = Paid()
+
+
+def enqueue(job: Job, *, ttl: float) -> Call[EnqueueResult]:
+    """Put a claimed job into the ready index, unless its tenant's limits say no.
+
+    A job that replaces its session's ready one is never refused for the number of jobs that wait.
+    """
+    argv = (job.owner.member, job.urgency.value, *_numbers(job), job.to_json(), ms(ttl))
     return Call("enqueue", _KEYS, argv, _enqueue_result)
+
+
+def limits_put(tenant: str | None, policy: TenantPolicy) -> Call[bool]:
+    """Store what a tenant may have, None for those without an entry; says whether it is a new entry.
+
+    It holds from the next script on, and never runs out.
+    """
+    return Call("limits_put", (_LIMITS,), (_named(tenant), _figures(policy)), bool)
+
+
+def limits_drop(tenant: str | None) -> Call[bool]:
+    """Remove what a tenant may have, None for those without an entry; says whether there was one."""
+    return Call("limits_drop", (_LIMITS,), (_named(tenant),), bool)
+
+
+def tenants() -> Call[tuple[str, ...]]:
+    """List the tenants that have limits of their own, sorted."""
+    return Call("limits_names", (_LIMITS,), (), _tenants)
+
+
+def spent(tenant: str) -> Call[Spent]:
+    """Tell what was paid for a tenant today."""
+    return Call("spent", _KEYS, (names.encoded(tenant),), _spent)
 
 
 def raise_urgency(owner: Owner) -> Call[bool]:
@@ -55,7 +126,9 @@ def unqueue(owner: Owner, *, incarnation: str, generation: int, epoch: int) -> C
 
 
 def forget_member(owner: Owner) -> Call[tuple[int, int]]:
-    """Take a session out of the index, and return how many ready jobs and running attempts it had there."""
+    """Take a session out of the index, its dead letters too, and return how many ready jobs and running
+    attempts it had there.
+    """
     return Call("forget_member", _KEYS, (owner.member,), _pair)
 
 
@@ -69,21 +142,35 @@ def take(
 ) -> Call[TakeResult]:
     """Give a worker the next job for `lease`, and take those out that waited past `max_queue_age`.
 
-    `cap` is how many attempts of one tenant may run, None for any number.
+    `cap` is how many attempts of one tenant may run whose limits don't say, None for any number.
     """
     limit = "" if cap is None else cap
     argv = (names.encoded(worker_id), ms(lease), ms(max_queue_age), limit, ms(ttl))
     return Call("take", _KEYS, argv, _take_result)
 
 
-def renew(job: Job, lease: float) -> Call[bool]:
-    """Renew a running attempt; False when it lost its lease and must stop."""
-    return Call("renew", _KEYS, (_attempt(job), ms(lease)), bool)
+def renew(job: Job, lease: float, paid: Paid = NOTHING) -> Call[RenewStatus]:
+    """Renew a running attempt; what was paid for it counts also when it lost its lease, and each time that it
+    is told.
+    """
+    return Call(
+        "renew", _KEYS, (_attempt(job), ms(lease), *_paid(paid)), lambda reply: RenewStatus(text(reply))
+    )
 
 
-def done(job: Job) -> Call[bool]:
-    """Take an attempt off the running ones; False when it had lost its lease."""
-    return Call("done", _KEYS, (_attempt(job),), bool)
+def done(job: Job, paid: Paid = NOTHING) -> Call[bool]:
+    """Take an attempt off the running ones; False when it had lost its lease. What was paid counts anyway."""
+    return Call("done", _KEYS, (_attempt(job), *_paid(paid)), bool)
+
+
+def hand_back(job: Job, worker_id: str) -> Call[bool]:
+    """Put a worker's running attempt back where its job stood when it was taken; one that stops does so.
+
+    Another worker gets the job under the next attempt number; the one handed back does not count against
+    `max_attempts`. The job's age begins anew. False, and nothing changes, unless the attempt runs and is this
+    worker's. Where a job is ready that replaced this one, the attempt only ends.
+    """
+    return Call("hand_back", _KEYS, (_attempt(job), names.encoded(worker_id)), bool)
 
 
 def sweep(
@@ -91,7 +178,8 @@ def sweep(
 ) -> Call[SweepResult]:
     """Put jobs of expired leases back, unless a newer one of the session is ready, and drop those too old.
 
-    The job's attempt number is the next one in `put_back`, the one that lost its lease in `lost`.
+    The job's attempt number is the next one in `put_back`, the one that lost its lease in `lost`. Each job in
+    `lost` gets a dead letter. Attempts that were handed back don't count.
     """
     argv = (ms(tick), max_attempts, ms(max_queue_age), ms(ttl))
     return Call("sweep", _KEYS, argv, _sweep_result)
@@ -100,6 +188,24 @@ def sweep(
 def tick_lock(worker_id: str, ttl: float) -> Call[bool]:
     """Take the maintenance lock for `ttl`; False when a worker has it."""
     return Call("tick_lock", (names.fleet("tick"),), (worker_id, ms(ttl)), bool)
+
+
+def dead_letters() -> Call[tuple[DeadLetter, ...]]:
+    """List the jobs that were given up, the newest first; the latest 1,000 are kept."""
+    return Call("dead_letters", _KEYS, (), lambda replies: tuple(map(_letter, replies)))
+
+
+def dead_drop(job_id: str) -> Call[Job | None]:
+    """Take a dead letter out and return its job, None when there is none."""
+    return Call("dead_drop", _KEYS, (job_id,), lambda reply: None if reply is None else _job(reply))
+
+
+def jobs(limit: int, tenant: str | None = None) -> Call[JobList]:
+    """List at most `limit` ready jobs, in the order of being served within their tenants, and as many running
+    ones, whose lease runs out first first; of one tenant, or of all.
+    """
+    whose = "" if tenant is None else names.encoded(tenant)
+    return Call("jobs", _KEYS, (whose, limit), _job_list)
 
 
 def depth() -> Call[Depth]:
@@ -115,6 +221,40 @@ def _attempt(job: Job) -> str:
     return " ".join(map(str, (job.owner.member, *_numbers(job))))
 
 
+def _named(tenant: str | None) -> str:
+    return _OTHERS if tenant is None else names.encoded(tenant)
+
+
+def _figures(policy: TenantPolicy) -> str:
+    spend = policy.spend_a_day
+    figures = (
+        policy.mode.value,
+        policy.concurrency,
+        policy.weight,
+        policy.max_pending,
+        policy.tokens_a_day,
+        None if spend is None else _micros(spend),
+    )
+    return " ".join("-" if figure is None else str(figure) for figure in figures)
+
+
+def _micros(dollars: float) -> int:
+    return round(dollars * MICROS)
+
+
+def _paid(paid: Paid) -> tuple[int, int]:
+    return paid.tokens, _micros(paid.dollars)
+
+
+def _tenants(replies: Iterable[Any]) -> tuple[str, ...]:
+    return tuple(sorted(unquote(name) for name in map(text, replies) if name != _OTHERS))
+
+
+def _spent(reply: Any) -> Spent:
+    tokens, micros = reply
+    return Spent(tokens, micros / MICROS)
+
+
 def _job(reply: Any) -> Job:
     """Read a job; urgency and attempt may have changed since its JSON was written."""
     urgency, attempt, document = reply
@@ -126,7 +266,23 @@ def _jobs(replies: Iterable[Any]) -> tuple[Job, ...]:
 
 
 def _enqueue_result(reply: Any) -> EnqueueResult:
-    return EnqueueResult(EnqueueStatus(text(reply[0])), *map(text, reply[1:]))
+    status, *reason = map(text, reply)
+    return EnqueueResult(EnqueueStatus(status), *map(Refusal, reason))
+
+
+def _letter(reply: Any) -> DeadLetter:
+    reason, at_ms, job = reply
+    return DeadLetter(_job(job), DeathReason(text(reason)), at_ms / 1000)
+
+
+def _listed(reply: Any) -> ListedJob:
+    state, age_ms, worker, job = reply
+    return ListedJob(_job(job), JobState(text(state)), age_ms / 1000, unquote(text(worker)))
+
+
+def _job_list(reply: Any) -> JobList:
+    listed, ready, running = reply
+    return JobList(tuple(map(_listed, listed)), ready, running)
 
 
 def _take_result(reply: Any) -> TakeResult:
@@ -147,5 +303,5 @@ def _pair(reply: Any) -> tuple[int, int]:
 
 
 def _depth(reply: Any) -> Depth:
-    ready, running, oldest_ms, tenants = reply
-    return Depth(ready, running, oldest_ms / 1000, tenants)
+    ready, running, oldest_ms, tenants, dead = reply
+    return Depth(ready, running, oldest_ms / 1000, tenants, dead)

@@ -9,6 +9,7 @@ from ebbtide_core.breaker import BreakerState
 from ebbtide_core.contract.job import After, Job, Urgency
 from ebbtide_core.contract.record import RecordHeader
 from ebbtide_core.contract.review import ReviewEntry
+from ebbtide_core.contract.tenant import Refusal
 from ebbtide_core.lineage.chain import Position
 
 
@@ -114,7 +115,17 @@ class EnqueueResult:
     """`reason` says why with REFUSED."""
 
     status: EnqueueStatus
-    reason: str = ""
+    reason: Refusal | None = None
+
+
+class RenewStatus(StrEnum):
+    """RENEWED. LOST: the attempt runs no more and must stop. OVER_BUDGET: renewed, but its tenant has used up
+    its day.
+    """
+
+    RENEWED = "renewed"
+    LOST = "lost"
+    OVER_BUDGET = "over_budget"
 
 
 class TakeStatus(StrEnum):
@@ -151,11 +162,17 @@ class Reviewed:
 
 @dataclass(frozen=True, slots=True)
 class StateView:
-    """What a look at a session tells. `idle`: seconds since its state was written; `failures` in a row."""
+    """What a look at a session tells. `idle`: seconds since its state was written.
+
+    Of its breaker: `failures` in a row, `turns_open` counted since it opened, and the `seconds_open` since
+    then (None unless open, or opened by an older fleet).
+    """
 
     view: SessionView
     idle: float
     failures: int
+    turns_open: int = 0
+    seconds_open: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +190,9 @@ class SweepResult:
     """What maintenance found.
 
     `put_back`: jobs of expired leases, ready again with the next attempt number. `lost`: jobs whose last
-    allowed attempt lost its lease (to settle as failure). `too_old`: jobs past `max_queue_age` (to settle
-    neutral). `waiting`: jobs ready for longer than a tick. `running`: jobs with a live lease.
+    allowed attempt lost its lease, each a dead letter now (to settle as failure). `too_old`: jobs past
+    `max_queue_age` (to settle neutral). `waiting`: jobs ready for longer than a tick. `running`: jobs with a
+    live lease.
     """
 
     put_back: tuple[Job, ...] = ()
@@ -182,3 +200,49 @@ class SweepResult:
     too_old: tuple[Job, ...] = ()
     waiting: int = 0
     running: int = 0
+
+
+class DeathReason(StrEnum):
+    """Why a job was given up. LEASE_LOST_TOO_OFTEN: its workers died, or froze, one after the other."""
+
+    LEASE_LOST_TOO_OFTEN = "lease_lost_too_often"
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """A job that was given up, why, and when: seconds since the epoch, by the server's clock."""
+
+    job: Job
+    reason: DeathReason
+    at: float
+
+    @property
+    def attempts(self) -> int:
+        """How often a worker was given the job."""
+        return self.job.attempt + 1
+
+
+class JobState(StrEnum):
+    """Where a job of the index is: waiting for a worker, or with one."""
+
+    READY = "ready"
+    RUNNING = "running"
+
+
+@dataclass(frozen=True, slots=True)
+class ListedJob:
+    """A job of the index. `age`: seconds that it has been ready, or running. `worker` is "" while ready."""
+
+    job: Job
+    state: JobState
+    age: float
+    worker: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JobList:
+    """Jobs of the index, ready ones first, and how many of each kind there are in all."""
+
+    jobs: tuple[ListedJob, ...]
+    ready: int
+    running: int

@@ -1,4 +1,5 @@
-"""The scripts of one session's state. Leases and lifetimes are in seconds, cool-downs in counted turns."""
+"""The scripts of one session's state. Leases and lifetimes are in seconds, cool-downs in counted turns
+unless named otherwise."""
 
 from __future__ import annotations
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from ebbtide_core.breaker import Outcome
     from ebbtide_core.names import Owner
+    from ebbtide_core.policy import Mode
 
 
 def turn(
@@ -43,13 +45,17 @@ def turn(
     ratio: float | None = None,
     state_ttl: float,
     breaker_cooldown: int,
+    breaker_cooldown_seconds: float | None = None,
 ) -> Call[SessionView]:
     """Count a turn, once per host and rising `seq`, and read the session. Creates the state when absent.
 
-    `ratio` (tokens reported over estimated) is stored for the model. The 16 latest hosts and models stay.
+    `ratio` (tokens reported over estimated) is stored for the model. The 16 latest hosts and models stay. An
+    open breaker becomes half-open at the `breaker_cooldown`-th counted turn, or, whichever comes first, at
+    the first turn that is `breaker_cooldown_seconds` after it opened (None: at the counted turn alone).
     """
     given = "" if ratio is None else float(ratio)
-    argv = (host, seq, fresh_incarnation, model, given, ms(state_ttl), breaker_cooldown)
+    seconds = "" if breaker_cooldown_seconds is None else ms(breaker_cooldown_seconds)
+    argv = (host, seq, fresh_incarnation, model, given, ms(state_ttl), breaker_cooldown, seconds)
     return Call("turn", (owner.state,), argv, _session_view)
 
 
@@ -106,6 +112,15 @@ def claim(
 def queued(owner: Owner, *, job_id: str, epoch: int, lease: float) -> Call[bool]:
     """Note that the claimed job is in the ready index; False when the claim is another's or further on."""
     return Call("queued", (owner.state,), (job_id, epoch, ms(lease)), bool)
+
+
+def requeued(owner: Owner, *, job_id: str, epoch: int, attempt: int, lease: float) -> Call[bool]:
+    """Note that a worker handed the claimed job back to the ready index; its claim lives for `lease` again.
+
+    `attempt` is the one handed back; from now on the next one holds the claim. False when the claim is
+    another's or of a later attempt, as it is once another worker that took the job has asked its guard.
+    """
+    return Call("requeued", (owner.state,), (job_id, epoch, attempt, ms(lease)), bool)
 
 
 def guard(
@@ -188,6 +203,20 @@ def cancel(owner: Owner, *, state_ttl: float) -> Call[CancelResult]:
     job out of the index.
     """
     return Call("cancel", (owner.state,), (ms(state_ttl),), _cancel_result)
+
+
+def breaker_reset(owner: Owner) -> Call[bool]:
+    """Close the session's breaker and forget its failures; False without state.
+
+    A claim that is there stays, and its outcome counts.
+    """
+    return Call("breaker_reset", (owner.state,), (), bool)
+
+
+def set_mode(owner: Owner, mode: Mode | None) -> Call[bool]:
+    """Set how far hosts may go in the session, from their next turn on; None: as they ask. False without
+    state."""
+    return Call("set_mode", (owner.state,), ("" if mode is None else mode.value,), bool)
 
 
 def memos_used(
@@ -273,8 +302,9 @@ def _cancel_result(reply: Any) -> CancelResult:
 def _state_view(reply: Any) -> StateView | None:
     if reply is None:
         return None
-    idle_ms, failures, view = reply
-    return StateView(_session_view(view), max(0, idle_ms) / 1000, failures)
+    idle_ms, (failures, turns, opened_ms), view = reply
+    opened = None if opened_ms is None else max(0, opened_ms) / 1000
+    return StateView(_session_view(view), max(0, idle_ms) / 1000, failures, turns, opened)
 
 
 def _reviewed(reply: Any) -> tuple[Reviewed, ...]:

@@ -9,6 +9,7 @@
 -- ARGV[5]  ratio of the model to store, or ''
 -- ARGV[6]  lifetime of the state
 -- ARGV[7]  counted turns after which an open breaker becomes half-open
+-- ARGV[8]  time after which it does, or ''
 -- Reply    the view, as in lib/view.lua, with the ratio of the model
 local HOSTS, RATIOS = 16, 16
 local host, seq, model, ratio = 'host:' .. ARGV[1], tonumber(ARGV[2]), 'ratio:' .. ARGV[4], ARGV[5]
@@ -27,7 +28,9 @@ local known = state[host]
 set(host, string.format('%.0f %.0f', uses, last))
 if not known then keep_latest('host:', HOSTS) end
 
-end_lapsed_claim(now_ms())
+local now = now_ms()
+breaker_time(now, tonumber(ARGV[8]))
+end_lapsed_claim(now)
 
 if ratio ~= '' then
   known = state[model]

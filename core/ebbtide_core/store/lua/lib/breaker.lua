@@ -1,13 +1,22 @@
 -- The breaker around making summaries: the rules of `ebbtide_core.breaker`, on the state's brk_* fields.
 local function breaker_state() return state.brk_state or 'closed' end
 
-local function breaker_turn(cooldown)
-  if breaker_state() ~= 'open' then return end
-  set('brk_turns', int('brk_turns') + 1)
-  if int('brk_turns') < cooldown then return end
+local function breaker_half()
   set('brk_state', 'half')
   set('brk_turns', 0)
   set('brk_probe', 0)
+  drop('brk_opened')
+end
+
+local function breaker_turn(cooldown)
+  if breaker_state() ~= 'open' then return end
+  set('brk_turns', int('brk_turns') + 1)
+  if int('brk_turns') >= cooldown then breaker_half() end
+end
+
+-- Without `cooldown`, only turns make it half-open.
+local function breaker_time(now, cooldown)
+  if state.brk_opened and cooldown and now - int('brk_opened') >= cooldown then breaker_half() end
 end
 
 local function breaker_allows_claim()
@@ -23,7 +32,7 @@ local function breaker_claim_end(epoch)
 end
 
 local function breaker_reset()
-  for _, field in ipairs({'brk_state', 'brk_failures', 'brk_turns', 'brk_probe'}) do drop(field) end
+  for _, field in ipairs({'state', 'failures', 'turns', 'probe', 'opened'}) do drop('brk_' .. field) end
 end
 
 local function breaker_failure(failures_to_open)
@@ -32,6 +41,7 @@ local function breaker_failure(failures_to_open)
   set('brk_state', 'open')
   set('brk_turns', 0)
   set('brk_probe', 0)
+  set('brk_opened', now_ms())
 end
 
 local function breaker_outcome(outcome, epoch, failures_to_open)

@@ -11,6 +11,7 @@
 --   brk_state                 closed | open | half
 --   brk_failures, brk_turns   failures in a row; turns counted since it opened
 --   brk_probe                 epoch of the probe under way
+--   brk_opened                when it opened; absent unless open
 --   turns                     counted turns
 --   forks, split_until        turns of the last forks, by commas; first turn at which claims are given again
 --   uses                      calls of `turn`
