@@ -12,6 +12,7 @@ from ebbtide.proposal import SwapProposal
 from ebbtide.pruning import prune
 from ebbtide.session import Session
 from ebbtide.turn import Report, Swapped, Turn
+from ebbtide_core.contract.tenant import BlockReason, Refusal
 from ebbtide_core.decide import Action, Reason
 from ebbtide_core.errors import EbbtideError, InputError, LimitError, StoreUnavailable, UnfittableRequest
 from ebbtide_core.lineage.marks import mark
@@ -22,6 +23,7 @@ __all__ = [
     "AsyncPool",
     "AsyncSession",
     "Backstop",
+    "BlockReason",
     "EbbtideError",
     "InputError",
     "LimitError",
@@ -29,6 +31,7 @@ __all__ = [
     "Policy",
     "Pool",
     "Reason",
+    "Refusal",
     "Report",
     "Session",
     "StoreUnavailable",

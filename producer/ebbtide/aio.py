@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Generator, Sequence
 from inspect import isawaitable
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from ebbtide.backstop import Backstop, BackstopKind, backstop
 from ebbtide.base import (
@@ -19,6 +19,7 @@ from ebbtide.base import (
     answer_of,
     by_hand,
     cancelling,
+    checked_mode,
     engine,
     forked_memory,
     new_memory,
@@ -27,9 +28,10 @@ from ebbtide.base import (
     told,
     told_unfittable,
 )
+from ebbtide.lateness import Lateness
 from ebbtide.proposal import OnSwap
 from ebbtide.turn import Turn
-from ebbtide.turns.effects import Ask, Effect, Hand, Pause, Propose
+from ebbtide.turns.effects import Ask, Effect, Hand, Learn, Pause, Propose
 from ebbtide.turns.engine import TurnEngine
 from ebbtide.turns.memory import Memory
 from ebbtide_core.dialects.base import Dialect, Message
@@ -39,8 +41,12 @@ from ebbtide_core.policy import Mode, Policy
 from ebbtide_core.store import session_calls
 from ebbtide_core.store.client import AsyncStore
 from ebbtide_core.store.codec import Codec
+from ebbtide_core.store.script import Call
 
 log = logging.getLogger("ebbtide.session")
+
+HELD_UP: Final = 0.4
+"""A loop that was late by this share of a call's time-out may have made it fail."""
 
 
 class AsyncSession:
@@ -156,6 +162,8 @@ class AsyncSession:
         if isinstance(effect, Pause):
             await asyncio.sleep(effect.seconds)
             return None
+        if isinstance(effect, Learn):
+            return self._pool.tenants.of(self._memory.owner.tenant)
         return self._pool.clock()
 
     async def _propose(self, effect: Propose) -> Any:
@@ -169,15 +177,27 @@ class AsyncSession:
             return error
 
     async def _ask(self, effect: Ask) -> Any:
+        began = self._pool.clock()
         try:
-            reply = await self._store.run(effect.call)
+            reply = await self._asked(effect.call)
         except StoreUnavailable as error:
-            self._pool.gate.fault(self._pool.clock())
+            self._pool.gate.fault(began, self._pool.clock())
             return error
         except ContractError as error:
             return error
         self._pool.gate.success()
         return reply
+
+    async def _asked(self, call: Call[Any]) -> Any:
+        """Run a call; once more if it failed while the loop was held up, since the answer may have been there
+        in time."""
+        with Lateness() as late:
+            try:
+                return await self._store.run(call)
+            except StoreUnavailable:
+                if late.worst < HELD_UP * self._pool.store_timeout:
+                    raise
+        return await self._store.run(call)
 
 
 class AsyncPool:
@@ -197,6 +217,15 @@ class AsyncPool:
         self._shared = shared(broker, state, policy, mode, recorder, on_report, codec)
         url, timeout = self._shared.state, self._shared.store_timeout
         self._store = AsyncStore(url, timeout=timeout, recorder=self._shared.recorder)
+
+    @property
+    def mode(self) -> Mode:
+        """How far sessions of this pool go at most; see `Pool.mode`."""
+        return self._shared.mode
+
+    @mode.setter
+    def mode(self, mode: Mode | str) -> None:
+        self._shared.mode = checked_mode(mode)
 
     def session(
         self,

@@ -5,14 +5,15 @@ from __future__ import annotations
 import logging
 import math
 import secrets
-import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
+from time import monotonic
 from typing import Any, Final
 
 from ebbtide.courier import Courier, Permits
 from ebbtide.gate import Gate
 from ebbtide.proposal import OnSwap, SwapProposal
+from ebbtide.tenants import Tenants
 from ebbtide.turn import Report, Turn
 from ebbtide.turns.engine import TurnEngine
 from ebbtide.turns.memory import Memory
@@ -59,9 +60,10 @@ class Shared:
     recorder: Recorder
     observers: list[ReportObserver]
     courier: Courier
+    tenants: Tenants
+    gate: Gate
+    clock: Callable[[], float]
     codec: Codec = PLAIN
-    gate: Gate = field(default_factory=Gate)
-    clock: Callable[[], float] = time.monotonic
     host: str = field(default_factory=lambda: secrets.token_hex(8))
 
     @property
@@ -87,19 +89,25 @@ def shared(
     codec = PLAIN if codec is None else codec
     url = state or broker
     store = SyncStore(url, timeout=COURIER_TIMEOUT, recorder=recorder)
+    gate = Gate()
+    courier = Courier(store, permits or PermitSender(broker), recorder, codec, gate, monotonic)
     return Shared(
         broker=broker,
         state=url,
         policy=policy or Policy(),
-        mode=_mode(mode),
+        mode=checked_mode(mode),
         recorder=recorder,
         observers=[on_report] if on_report else [],
-        courier=Courier(store, permits or PermitSender(broker), recorder, codec),
+        courier=courier,
+        tenants=Tenants(courier, monotonic),
+        gate=gate,
+        clock=monotonic,
         codec=codec,
     )
 
 
-def _mode(mode: Mode | str) -> Mode:
+def checked_mode(mode: Mode | str) -> Mode:
+    """Return the mode. Raises InputError for what is none."""
     try:
         return Mode(mode)
     except ValueError:
@@ -122,9 +130,10 @@ def new_memory(
     _whole("context_window", context_window, least=1)
     if on_swap is not None and not callable(on_swap):
         raise InputError("give a function that takes a SwapProposal", path="on_swap")
-    spoken = chosen(dialect, model)
+    spoken, owner = chosen(dialect, model), Owner.of(tenant, session_id)
+    pool.tenants.refresh(owner.tenant)
     return Memory(
-        owner=Owner.of(tenant, session_id),
+        owner=owner,
         host=f"{pool.host}.{secrets.token_hex(4)}",
         model=model,
         window=context_window,
@@ -207,15 +216,19 @@ def engine(
         max_tokens=resolved.max_tokens,
         pending_tokens=pending_tool_tokens,
     )
-    mode = most_cautious(pool.mode, memory.policy.mode)
+    tenant = pool.tenants.known(memory.owner.tenant)
+    mode = most_cautious(pool.mode, memory.policy.mode, tenant.policy.mode)
+    store_open = mode is not Mode.OFF and pool.gate.enter(pool.clock())
+    pool.tenants.refresh(memory.owner.tenant)  # not before: who tries a store again is the turn
     request = Request(
         messages=messages,
         parts=parts,
         limits=resolved,
         mode=mode,
         fresh=secrets.token_hex(8),
-        store_open=pool.gate.is_open(pool.clock()),
+        store_open=store_open,
         by_hand=wish,
+        tenant=tenant,
     )
     return TurnEngine(memory, request)
 

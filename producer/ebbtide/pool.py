@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Self
 
-from ebbtide.base import ReportObserver, new_memory, shared
+from ebbtide.base import ReportObserver, checked_mode, new_memory, shared
 from ebbtide.proposal import OnSwap
 from ebbtide.session import Session
 from ebbtide_core.dialects.base import Dialect
@@ -18,10 +18,10 @@ from ebbtide_core.store.codec import Codec
 class Pool:
     """A host process's access to an Ebbtide pool. Make one a process, and a session for each conversation.
 
-    `broker` and `state` are URLs (`redis://`, `rediss://`, `unix://`; any Celery broker as `broker`); without
-    `state` the broker's server keeps the state too. `on_report` is called after each turn with its report and
-    owner. `codec` encodes what the store keeps of conversations; the workers need
-    the same one. Raises InputError for a wrong argument; connects only when first used.
+    `broker` and `state` are URLs (`redis://`, `rediss://`, `unix://`; as `broker` also `amqp://`, as `state`
+    also `redis+cluster://`); without `state` the broker's server keeps the state too. `on_report` is called
+    after each turn with its report and owner. `codec` encodes what the store keeps of conversations; the
+    workers need the same one. Raises InputError for a wrong argument; connects only when first used.
     """
 
     def __init__(
@@ -38,6 +38,16 @@ class Pool:
         self._shared = shared(broker, state, policy, mode, recorder, on_report, codec)
         url, timeout = self._shared.state, self._shared.store_timeout
         self._store = SyncStore(url, timeout=timeout, recorder=self._shared.recorder)
+
+    @property
+    def mode(self) -> Mode:
+        """How far sessions of this pool go at most; may be set at any time, and holds from their next turn
+        on. Policy, tenant and session may each ask for less. Raises InputError for what is no mode."""
+        return self._shared.mode
+
+    @mode.setter
+    def mode(self, mode: Mode | str) -> None:
+        self._shared.mode = checked_mode(mode)
 
     def session(
         self,

@@ -22,7 +22,7 @@ from ebbtide.base import (
     told_unfittable,
 )
 from ebbtide.turn import Turn
-from ebbtide.turns.effects import Ask, Effect, Hand, Pause, Propose
+from ebbtide.turns.effects import Ask, Effect, Hand, Learn, Pause, Propose
 from ebbtide.turns.engine import TurnEngine
 from ebbtide.turns.memory import Memory
 from ebbtide_core.dialects.base import Message
@@ -167,13 +167,16 @@ class Session:
         if isinstance(effect, Pause):
             time.sleep(effect.seconds)
             return None
+        if isinstance(effect, Learn):
+            return self._pool.tenants.of(self._memory.owner.tenant)
         return self._pool.clock()
 
     def _ask(self, effect: Ask) -> Any:
+        began = self._pool.clock()
         try:
             reply = self._store.run(effect.call)
         except StoreUnavailable as error:
-            self._pool.gate.fault(self._pool.clock())
+            self._pool.gate.fault(began, self._pool.clock())
             return error
         except ContractError as error:
             return error

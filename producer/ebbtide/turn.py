@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ebbtide_core.contract.record import SummaryRecord
+from ebbtide_core.contract.tenant import BlockReason, Refusal
 from ebbtide_core.decide import Action, Reason
 from ebbtide_core.dialects.base import Message
 from ebbtide_core.lineage.chain import Position
@@ -36,8 +37,10 @@ class Report:
     """What a turn did and why; sizes in tokens of the model, times in seconds.
 
     `projected` is the request as it came, `sent` the request as it goes out; `exact` is False while a cheap
-    bound sufficed. `claim` is the last answer to a claim that the background work reported. `faults` are what
-    it or the store failed at since the last turn. `issues` are oddities of the messages, let through.
+    bound sufficed. `claim` is the last answer to a claim that the background work reported. `refused` says
+    why a job was not admitted since the last turn, or a moment ago, so that none is asked for; `block`, why
+    no summary can be made for the tenant at present. `faults` are what the background work or the store
+    failed at since the last turn. `issues` are oddities of the messages, let through.
     `superseded` are the tool results left out because newer ones make them worthless, `thinking` is how many
     thinking blocks were left out because the provider would refuse them behind a rewritten prefix.
     `notice` is a sentence for people, "" when there is nothing to tell.
@@ -60,6 +63,8 @@ class Report:
     version: int = 0
     enough: bool = True
     claim: str = ""
+    refused: Refusal | None = None
+    block: BlockReason | None = None
     faults: tuple[str, ...] = ()
     issues: tuple[Issue, ...] = ()
     waited: float = 0.0

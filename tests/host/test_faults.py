@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from ebbtide import Action, InputError, LimitError, Policy, Pool, Reason, StoreUnavailable
-from ebbtide.gate import FIRST_PAUSE, LONGEST_PAUSE, Gate
 from ebbtide_cli.embedded import EmbeddedServer
 from ebbtide_core.breaker import Outcome
 from ebbtide_core.metrics import HOST_FAULTS, MemoryRecorder
@@ -414,20 +413,3 @@ def test_a_window_that_is_no_whole_number_is_refused(window: Any) -> None:
     """A context window is a whole number of tokens above zero."""
     with Pool(NOTHING_LISTENS) as pool, pytest.raises(InputError, match="context_window"):
         pool.session(tenant="acme", session_id="chat", model="gpt-test", context_window=window)
-
-
-def test_the_gate_doubles_its_pause_up_to_a_limit_and_opens_on_success() -> None:
-    """0.5 s after the first fault, doubling to 5 s; a success opens it at once."""
-    gate, now, pauses = Gate(), 0.0, []
-    for _ in range(6):
-        gate.fault(now)
-        assert not gate.is_open(now)
-        pause = next(p / 10 for p in range(1, 100) if gate.is_open(now + p / 10))
-        pauses.append(pause)
-        now += pause
-    assert pauses[0] == FIRST_PAUSE
-    assert pauses[-1] == LONGEST_PAUSE
-    assert pauses == sorted(pauses)
-    gate.fault(now)
-    gate.success()
-    assert gate.is_open(now)

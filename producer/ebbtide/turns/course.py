@@ -9,6 +9,7 @@ from ebbtide.turns.memory import ClaimName, Memory
 from ebbtide.turns.request import Request
 from ebbtide.turns.standing import Standing
 from ebbtide_core.budget.sizes import Sizes
+from ebbtide_core.contract.tenant import TenantStanding
 from ebbtide_core.policy import Mode, most_cautious
 from ebbtide_core.store.results import ClaimView, SessionView
 
@@ -17,6 +18,7 @@ from ebbtide_core.store.results import ClaimView, SessionView
 class Course:
     """One turn under way.
 
+    `tenant` is what is known of the session's tenant, `now` the time of the latest look at the clock.
     `passed` is the buffer as the host passed it, `at` the one that would be sent now. `applied` is the swap
     of this turn, `swapped` says whether it is a new one, not the last one put into a raw history again;
     `before` is what it replaced. `unusable` are versions that this turn tried in vain, `declined`: the host
@@ -30,6 +32,8 @@ class Course:
     at: Standing
     projected: int
     began: float
+    now: float
+    tenant: TenantStanding
     state: SessionView | None = None
     applied: Applied | None = None
     swapped: bool = False
@@ -45,7 +49,7 @@ class Course:
     def begun(cls, memory: Memory, request: Request, now: float) -> Course:
         """Return the course of a turn that begins. Raises InputError or LimitError."""
         at = measured(memory, request, memory.read(request.messages))
-        return cls(memory, request, at, at, at.total, now, store_open=request.store_open)
+        return cls(memory, request, at, at, at.total, now, now, request.tenant, store_open=request.store_open)
 
     def measured(self, sizes: Sizes) -> Standing:
         """Return where a buffer of these sizes stands this turn."""
@@ -78,7 +82,7 @@ class Course:
 
     @property
     def mode(self) -> Mode:
-        """The most cautious of the modes that pool, policy and state ask for."""
+        """The most cautious of the modes that pool, policy, tenant and state ask for."""
         asked = self.state.mode if self.state is not None else None
         if asked is None:
             return self.request.mode

@@ -43,9 +43,14 @@ class Pause:
 
 
 @dataclass(frozen=True, slots=True)
+class Learn:
+    """Tell what is known of the session's tenant, as a TenantStanding."""
+
+
+@dataclass(frozen=True, slots=True)
 class Now:
     """Tell the monotonic time in seconds."""
 
 
-Effect = Ask | Hand | Propose | Pause | Now
+Effect = Ask | Hand | Propose | Pause | Learn | Now
 Effects = Generator[Effect, Any, R]

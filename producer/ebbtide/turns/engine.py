@@ -10,7 +10,7 @@ from typing import Final
 from ebbtide.turn import Report, Turn
 from ebbtide.turns.batch import Batch, next_batch
 from ebbtide.turns.course import Course
-from ebbtide.turns.effects import Effects, Hand, Now, Pause
+from ebbtide.turns.effects import Effects, Hand, Learn, Now, Pause
 from ebbtide.turns.memory import Memory
 from ebbtide.turns.order import Order
 from ebbtide.turns.reporting import notice
@@ -42,7 +42,7 @@ class TurnEngine:
         self.memory = memory
         self.request = request
         self.limits = request.limits
-        self.waited = 0.0
+        self.waited = self.noted = 0.0
         self.ordered = self.handed = False
         self.course: Course
         self.talk: Talk
@@ -113,6 +113,8 @@ class TurnEngine:
             pending=pending,
             store=state is not None,
             split_brain=state.split_brain if state else False,
+            blocked=course.tenant.block is not None,
+            refused=self.memory.mailbox.refused(course.now),
             waited=waited or self._patience <= 0,
             swapped=course.swapped,
             declined=course.declined,
@@ -175,33 +177,41 @@ class TurnEngine:
 
         The budget is that of one claim: turns that come while it goes on don't wait for it again. An order
         that could not be handed over, since the last turn's was still under way, is as soon as that is done.
+        A refused job, or a tenant that is blocked meanwhile, ends the wait.
         """
         course = self.course
-        began = yield Now()
-        patience, delay, settled, noted = self._patience, FIRST_POLL, False, 0.0
+        began = yield from self._looked()
+        patience, delay, settled = self._patience, FIRST_POLL, False
         while not course.swapped:
-            now = yield Now()
-            self.waited = now - began
+            self.waited = (yield from self._looked()) - began
             left = patience - self.waited
             if left <= 0 or (settled and self._hopeless()):
                 break
             yield Pause(min(delay, left))
             delay = min(LONGEST_POLL, delay * 1.5)
-            self.waited = (yield Now()) - began
-            course.io = 0.0
+            self.waited = (yield from self._looked()) - began
+            course.io, course.tenant = 0.0, (yield Learn())
             # Asked before the state is, which then shows what was done.
             settled = not self.memory.mailbox.busy
             yield from self.talk.refresh()
             if course.state is None:
                 break
-            if course.claim_name is not None:  # at once: a host may end a turn that waits
-                self.memory.waited(course.claim_name, self.waited - noted)
-                noted = self.waited
+            self._note_wait()  # at once: a host may end a turn that waits
             yield from self._swap_what_suffices()
+            if course.tenant.block is not None or self.memory.mailbox.refused(course.now):
+                break
             if settled and not (self.ordered or course.swapped):
                 yield from self._order(decision)
                 settled = not self.ordered
+        self._note_wait()
         return (yield from self._decided(waited=True))
+
+    def _note_wait(self) -> None:
+        """Note what was waited for the claim so far."""
+        name = self.course.claim_name
+        if name is not None:
+            self.memory.waited(name, self.waited - self.noted)
+            self.noted = self.waited
 
     def _swap_what_suffices(self) -> Effects[None]:
         """Swap the record that came, unless it leaves the request at hard: a farther one may come yet."""
@@ -211,6 +221,11 @@ class TurnEngine:
                 if self.swapper.short(candidate):
                     return
                 yield from self.swapper.swap()
+
+    def _looked(self) -> Effects[float]:
+        """Look at the clock."""
+        self.course.now = yield Now()
+        return self.course.now
 
     @property
     def _patience(self) -> float:
@@ -238,7 +253,7 @@ class TurnEngine:
             # What can't be sent changes nothing: the record is for a turn that can.
             course.take_back()
             out = sent(memory, course.at, degraded)
-        now = yield Now()
+        now = yield from self._looked()
         turn = self._turn(decision, out, now - course.began)
         memory.pace.note(memory.seq, now, course.swapped)
         memory.close_turn(course.applied, max(0, course.at.counted(out.view) - out.saved))
@@ -255,6 +270,8 @@ class TurnEngine:
         saved = scaled(out.saved, at.ratio)
         size = at.projection.outside + view.tokens if view else at.total
         action, reason = self._outcome(decision)
+        refused = mailbox.refusal(course.now)
+        why = {Reason.REFUSED: refused, Reason.PROVIDER_DOWN: course.tenant.block}.get(reason)
         report = Report(
             turn=state.turns if state else self.memory.seq,
             action=action,
@@ -273,11 +290,13 @@ class TurnEngine:
             version=at.buffer.summary.version if at.buffer.summary else 0,
             enough=swapped is None or at.total - saved < self.limits.soft,
             claim=mailbox.claim.value if mailbox.claim else "",
+            refused=refused,
+            block=course.tenant.block,
             faults=(*mailbox.faults(), *course.faults),
             issues=at.buffer.issues,
             waited=self.waited,
             elapsed=elapsed,
-            notice=notice(action, view, swapped),
+            notice=notice(action, view, swapped, why),
         )
         return Turn(out.messages, at.buffer.messages, report, swapped, out.cache_hint)
 

@@ -14,12 +14,14 @@ from ebbtide.proposal import OnSwap
 from ebbtide.turns.applied import Applied
 from ebbtide.turns.pace import Pace
 from ebbtide.turns.pruned import Pruning
+from ebbtide.turns.refused import Refused
 from ebbtide.turns.rewrites import Rewrites
 from ebbtide.turns.sticky import Sticky
 from ebbtide_core.budget.measure import prior_ratio, prompt_tokens, running_ratio
 from ebbtide_core.budget.meter import Meter
 from ebbtide_core.budget.sizes import Sizes
 from ebbtide_core.contract.record import RecordHeader, SummaryRecord
+from ebbtide_core.contract.tenant import Refusal
 from ebbtide_core.dialects.base import Dialect, Message
 from ebbtide_core.economy.rates import Rates, rates_for
 from ebbtide_core.lineage.buffer import read
@@ -45,9 +47,10 @@ class Held:
     epoch: int
 
 
-@dataclass
+@dataclass(eq=False)
 class Mailbox:
-    """What the background work tells the next turn: is it under way, its last claim's answer, its faults.
+    """What the background work tells the next turn: is it under way, its last claim's answer, its faults, and
+    why a job was not admitted.
 
     `held` is a claim that it got and could not turn into a job; the next order gives it back first.
     """
@@ -59,6 +62,8 @@ class Mailbox:
     _claim: ClaimStatus | None = None
     _faults: list[str] = field(default_factory=list)
     _stale: bool = False
+    _refused: Refused | None = None
+    _told: bool = True
 
     def begin(self) -> bool:
         """Note that work begins; False when some is under way already."""
@@ -68,9 +73,22 @@ class Mailbox:
             self._busy, self._claim = True, None
             return True
 
-    def end(self, claim: ClaimStatus | None, fault: str = "", stale: bool = False) -> None:
+    def begin_anew(self) -> None:
+        """Forget the work under way: it goes on in another process."""
+        self._lock = Lock()
+        self.held, self._busy, self._claim = None, False, None
+
+    def end(
+        self,
+        claim: ClaimStatus | None,
+        fault: str = "",
+        stale: bool = False,
+        refused: Refused | None = None,
+    ) -> None:
         """Note how the work ended. `stale`: messages were changed in place, so all must be read anew."""
         with self._lock:
+            if refused is not None:
+                self._refused, self._told = refused, False
             self._busy, self._claim = False, claim
             self._stale = self._stale or stale
             if fault:
@@ -91,6 +109,18 @@ class Mailbox:
         with self._lock:
             faults, self._faults = tuple(self._faults), []
             return faults
+
+    def refused(self, now: float) -> bool:
+        """Say whether a job was not admitted so short a time ago that none is asked for."""
+        return self._refused is not None and now < self._refused.until
+
+    def refusal(self, now: float) -> Refusal | None:
+        """Return why a job was not admitted since the last call, or so short a time ago that none is asked
+        for."""
+        with self._lock:
+            told, self._told = self._told, True
+            found = self._refused
+            return found.reason if found is not None and (not told or now < found.until) else None
 
     def stale(self) -> bool:
         """Say, once, whether messages were changed in place."""

@@ -7,6 +7,7 @@ from typing import Final
 
 from ebbtide.turn import Report, Swapped
 from ebbtide_core import metrics
+from ebbtide_core.contract.tenant import BlockReason, Refusal
 from ebbtide_core.decide import Action
 from ebbtide_core.metrics import Recorder
 from ebbtide_core.names import Owner
@@ -22,8 +23,30 @@ _RUNGS: Final = {
 }
 
 
-def notice(action: Action, view: View | None, swapped: Swapped | None) -> str:
-    """Return a sentence for a user interface, "" when there is nothing to tell."""
+_NOT_NOW: Final[dict[Refusal | BlockReason, str]] = {
+    Refusal.MAX_PENDING: "too many summaries are waited for already",
+    Refusal.TOKENS_A_DAY: "today's tokens are used up",
+    Refusal.SPEND_A_DAY: "today's budget is used up",
+    Refusal.OFF: "they are switched off",
+    BlockReason.AUTH: "the provider refuses the credentials",
+    BlockReason.SPEND_LIMIT: "the provider's spend limit is reached",
+    BlockReason.NOT_FOUND: "the provider does not know the model",
+    BlockReason.PROVIDER_DOWN: "the provider does not answer",
+}
+
+
+def notice(
+    action: Action, view: View | None, swapped: Swapped | None, why: Refusal | BlockReason | None = None
+) -> str:
+    """Return a sentence or two for a user interface, "" when there is nothing to tell.
+
+    `why` says what keeps a summary from being made at present.
+    """
+    said = (_done(action, view, swapped), f"No summary is made at present: {_NOT_NOW[why]}." if why else "")
+    return " ".join(filter(None, said))
+
+
+def _done(action: Action, view: View | None, swapped: Swapped | None) -> str:
     if view is not None:
         return f"The conversation outgrew the context window: {_RUNGS[view.rung]}. Nothing was lost."
     if swapped is not None and not swapped.again and action is Action.SWAP:
@@ -64,6 +87,8 @@ def _fields(report: Report, owner: Owner) -> dict[str, object]:
         "degraded": report.degraded,
         "rung": report.rung.value if report.rung else None,
         "claim": report.claim,
+        "refused": report.refused.value if report.refused else None,
+        "block": report.block.value if report.block else None,
         "waited": round(report.waited, 3),
         "elapsed": round(report.elapsed, 4),
         "faults": list(report.faults),

@@ -51,6 +51,7 @@ class Talk:
     def refresh(self) -> Effects[None]:
         """Take the session's state; asking again with the same number doesn't count the turn again."""
         course, memory = self._course, self._course.memory
+        policy, tenant = memory.policy, course.tenant.policy
         course.state = yield from self.ask(
             session_calls.turn(
                 memory.owner,
@@ -59,8 +60,9 @@ class Talk:
                 fresh_incarnation=course.request.fresh,
                 model=memory.model,
                 ratio=memory.observed,
-                state_ttl=memory.policy.state_ttl,
-                breaker_cooldown=memory.policy.breaker_cooldown,
+                state_ttl=policy.state_ttl,
+                breaker_cooldown=tenant.breaker_cooldown or policy.breaker_cooldown,
+                breaker_cooldown_seconds=tenant.breaker_cooldown_seconds or policy.breaker_cooldown_seconds,
             )
         )
 
