@@ -16,6 +16,7 @@ from tests.processes.asked import Call, Gate, calls, maps
 from tests.processes.ground import Ground
 from tests.processes.halfway import IN_FLIGHT, WITHIN, halfway
 from tests.processes.talk import MODEL, TENANT, WINDOW, chat
+from tests.standin import Behaviour, Kind, Rate, Settings
 from tests.standin.behaviour import Script
 from tests.waiting import wait_until
 
@@ -58,19 +59,54 @@ def test_a_host_whose_turns_go_on_gets_one_version_all_the_same(ground: Ground) 
     job.check_one_version(record)
 
 
-def test_a_stopping_worker_gives_a_job_up_that_takes_too_long(ground: Ground) -> None:
-    """After its grace it settles neutral and ends; the host's next job resumes at the other worker."""
-    job = halfway(ground, IN_FLIGHT)
-    job.holder.ask_to_stop()
+@pytest.mark.parametrize("signals", [1, 2])
+@pytest.mark.parametrize("hanging", [IN_FLIGHT, MERGE], ids=["in the map", "in the merge"])
+def test_a_stopping_worker_hands_a_job_back_that_takes_too_long(
+    ground: Ground, hanging: tuple[str, ...], signals: int
+) -> None:
+    """After its grace, or at the second signal, it ends; the other worker goes on at once, without a turn of
+    the host's, and pays nothing again but what was in flight. Nothing counts against the job.
+    """
+    job = halfway(ground, hanging)
+    for _ in range(signals):
+        job.holder.ask_to_stop()
     assert job.holder.process.wait(SLOW) == 0
-    assert ground.tally("a") == {"enqueued": 1, "neutral:worker_stopped": 1}
-    wait_until(job.swapped, "version 1 is swapped in", SLOW)
+    assert [line["reason"] for line in job.holder.ended] == ["handed_back"]
 
     record = job.published()
-    assert ground.tally("a") == {"enqueued": 2, "neutral:worker_stopped": 1}
-    assert (job.holder.published, job.other.published) == (0, 1)
+    (attempt,) = job.other.ended
+    assert (attempt["epoch"], attempt["version"]) == (1, 1)
+    assert ground.tally("a") == {"enqueued": 1}
     job.check_paid_once()
     job.check_one_version(record)
+
+
+def test_a_worker_that_stops_while_it_waits_to_try_again_hands_its_job_back(ground: Ground) -> None:
+    """The wait after a call that failed ends with the worker; the other one makes the call."""
+    later = Behaviour(kind=Kind.UNAVAILABLE, retry_after=50.0, when=IN_FLIGHT[0])
+    ground.standin.control.set(Settings(rates=(Rate(share=1, behaviour=later),)))
+    enqueue(ground, "a")
+    wait_until(
+        lambda: any(call.outcome == Kind.UNAVAILABLE for call in calls(ground.standin)), "a call fails", SLOW
+    )
+    holder, other = ground.maker(calls(ground.standin)[0])
+    wait_until(lambda: ground.memos() == len(maps(good(ground))) >= 8, "the others are memoised", SLOW)
+    ground.standin.control.set(Settings(rates=()))
+
+    for _ in range(2):
+        holder.ask_to_stop()
+    assert holder.process.wait(SLOW) == 0
+
+    wait_until(lambda: ground.record("a", 1) is not None, "version 1 is published", SLOW)
+    assert [line["reason"] for line in holder.ended] == ["handed_back"]
+    assert other.published == 1
+    assert set(Counter(call.names for call in maps(good(ground))).values()) == {1}
+    assert ground.tally("a") == {"enqueued": 1}
+
+
+def good(ground: Ground) -> list[Call]:
+    """Return the calls that were answered."""
+    return [call for call in calls(ground.standin) if call.outcome == "good"]
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 Its summariser `held` waits as long as the file exists that `TEST_HOLD` names. `TEST_OPTIONS` may hold
 `without_fix`, which leaves kombu as it is, and `remote_control`, which has the worker listen for Celery's
-remote commands.
+remote commands. SIGUSR2 stalls the thread that listens to the broker, for good.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import asyncio
 import json
 import logging
 import os
+import signal
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from unittest.mock import patch
@@ -55,8 +57,13 @@ def _with_fields(record: logging.LogRecord) -> bool:
     return True
 
 
+def _stall(*_: object) -> None:
+    threading.Event().wait()
+
+
 def main() -> None:
     """Run a worker until it is told to stop."""
+    signal.signal(signal.SIGUSR2, _stall)
     logging.basicConfig(level=logging.INFO)
     logging.getLogger().handlers[0].addFilter(_with_fields)
     hold = Path(os.environ["TEST_HOLD"])

@@ -20,7 +20,12 @@ from tests.worker.scripted import Scripted
 MakeShop = Callable[..., Shop]
 
 CONFIG = WorkerConfig(
-    broker="unused://", state="unused://", summariser="scripted", ask_again=0.0, renew_every=0.05
+    broker="unused://",
+    state="unused://",
+    summariser="scripted",
+    ask_again=0.0,
+    renew_every=0.05,
+    retry_base=0.0,
 )
 
 

@@ -43,6 +43,10 @@ class FakePermits:
         """Count."""
         self.sent += number
 
+    def waiting(self) -> int:
+        """None lie anywhere."""
+        return 0
+
     def close(self) -> None:
         """Nothing to close."""
 

@@ -11,12 +11,14 @@ import pytest
 from ebbtide_core import metrics
 from ebbtide_core.breaker import Outcome
 from ebbtide_core.contract.job import Job
+from ebbtide_core.contract.record import Usage
 from ebbtide_core.errors import StoreUnavailable
 from ebbtide_core.metrics import MemoryRecorder
 from ebbtide_core.store import fleet_calls, session_calls
 from ebbtide_core.store.client import AsyncStore
 from ebbtide_core.store.results import GuardStatus
 from ebbtide_core.store.script import Call
+from ebbtide_worker.bill import Bill
 from ebbtide_worker.lease import Lease
 from ebbtide_worker.patience import Patient
 from ebbtide_worker.shop import Shop
@@ -168,6 +170,31 @@ async def test_an_attempt_that_was_overtaken_is_not_heard(
     assert host.turn().claim is not None
 
 
+def unpaid() -> Bill:
+    """The bill of an attempt that pays nothing."""
+    return Bill(lambda: (Usage(), 0.0))
+
+
+async def test_a_renewal_tells_what_was_paid_since_the_last_one(
+    host: HostSide, async_store: AsyncStore
+) -> None:
+    """All kinds of tokens, and dollars; one that gets no answer tells it again, so that none is forgotten."""
+    kinds = Usage(input_tokens=1, output_tokens=2, cache_read_tokens=3, cache_write_tokens=4, calls=1)
+    paid = [(kinds, 0.5)]
+    flaky = Flaky(async_store)
+    host.enqueue(chat(20))
+    lease = Lease(flaky, taken(host), CONFIG, Bill(lambda: paid[0]))
+    for _ in range(2):
+        await lease.renew()
+        assert host.store.run(fleet_calls.spent("acme")) == fleet_calls.Spent(10, 0.5)
+    paid[0] = (Usage(input_tokens=21, calls=2), 0.75)
+    flaky.away = 1
+    with pytest.raises(StoreUnavailable):
+        await lease.renew()
+    await lease.renew()
+    assert host.store.run(fleet_calls.spent("acme")) == fleet_calls.Spent(21, 0.75)
+
+
 class Flaky:
     """A store that is away for the next calls."""
 
@@ -206,7 +233,7 @@ async def test_a_short_absence_of_the_store_ends_nothing(flaky: Flaky, host: Hos
     """A renewal that can't be told is not a lost lease while the lease may still be running."""
     host.enqueue(chat(20))
     now = HandClock()
-    lease = Lease(flaky, taken(host), CONFIG, now)
+    lease = Lease(flaky, taken(host), CONFIG, unpaid(), now)
     await lease.begin()
     flaky.away, now.now = 1, 20.0
 
@@ -219,7 +246,7 @@ async def test_a_long_absence_of_the_store_is_a_lost_lease(flaky: Flaky, host: H
     """Once the lease must have run out unrenewed, nothing more is paid."""
     host.enqueue(chat(20))
     now = HandClock()
-    lease = Lease(flaky, taken(host), CONFIG, now)
+    lease = Lease(flaky, taken(host), CONFIG, unpaid(), now)
     await lease.begin()
     flaky.away, now.now = 1, 31.0
 
@@ -232,7 +259,7 @@ async def test_a_recent_answer_is_not_asked_for_again(flaky: Flaky, host: HostSi
     """Calls that begin together share one question to the store."""
     host.enqueue(chat(20))
     now = HandClock()
-    lease = Lease(flaky, taken(host), replace(CONFIG, ask_again=1.0), now)
+    lease = Lease(flaky, taken(host), replace(CONFIG, ask_again=1.0), unpaid(), now)
     await lease.begin()
     before = flaky.calls
     await lease.confirm()
@@ -247,7 +274,7 @@ async def test_a_recent_answer_is_not_asked_for_again(flaky: Flaky, host: HostSi
 async def test_a_lost_lease_stays_lost(flaky: Flaky, host: HostSide, clock: Clock) -> None:
     """After the first Stop each later question gets the same answer, and `keep` returns it."""
     host.enqueue(chat(20))
-    lease = Lease(flaky, taken(host), CONFIG)
+    lease = Lease(flaky, taken(host), CONFIG, unpaid())
     clock.advance(31)
     swept(host)
     for _ in range(2):

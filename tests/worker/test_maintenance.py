@@ -103,9 +103,16 @@ async def test_a_dead_workers_job_comes_back_with_a_permit(
 
 
 async def test_a_poison_job_ends_as_failure(
-    shop: Shop, host: HostSide, clock: Clock, database: Database, recorder: MemoryRecorder
+    shop: Shop,
+    host: HostSide,
+    clock: Clock,
+    database: Database,
+    recorder: MemoryRecorder,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """A job that takes three workers down is settled as a failure and does not come back."""
+    """A job that takes three workers down is settled as a failure and does not come back: it is kept as a
+    dead letter, which is told.
+    """
     host.enqueue(chat(20))
     for _ in range(3):
         assert asked(host, taken(host)) == "go"
@@ -113,6 +120,10 @@ async def test_a_poison_job_ends_as_failure(
         await next_tick(shop, database)
 
     assert recorder.total(metrics.JOBS, "failure", "lease_lost_too_often") == 1
+    assert recorder.total(metrics.DEAD_LETTERS, "lease_lost_too_often") == 1
+    assert "dead letter" in caplog.text
+    (letter,) = host.store.run(fleet_calls.dead_letters())
+    assert letter.job.owner == host.owner
     assert host.store.run(fleet_calls.depth()).ready == 0
     assert host.turn().claim is None
     assert stored_breaker(database.hgetall(host.owner.state)).failures == 1

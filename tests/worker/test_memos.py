@@ -33,7 +33,7 @@ async def test_a_repeated_job_pays_only_what_failed(
     async def fail_last(chunk: Chunk) -> None:
         if len(scripted.chunks) == 4 and not failed:
             failed.append(chunk.label)
-            raise SummariserFault(FaultKind.REFUSED)
+            raise SummariserFault(FaultKind.BAD_REQUEST)
 
     scripted.before = fail_last
     shop = make_shop(map_per_job=1)
@@ -64,7 +64,7 @@ async def test_calls_under_way_end_and_are_memoised_when_another_fails(
     async def two_at_once(chunk: Chunk) -> None:
         if len(scripted.chunks) == 2:
             both.set()
-            raise SummariserFault(FaultKind.REFUSED)
+            raise SummariserFault(FaultKind.BAD_REQUEST)
         await both.wait()
 
     scripted.before = two_at_once

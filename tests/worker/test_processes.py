@@ -151,7 +151,7 @@ def test_a_worker_process_does_a_hosts_job_and_stops_cleanly(start_worker: Start
 def test_a_worker_that_stops_gives_its_running_job_back(
     start_worker: StartWorker, pool: Pool, store: SyncStore
 ) -> None:
-    """After the grace a stopping worker settles the job it holds; another worker does the host's next one."""
+    """After the grace a stopping worker hands the job back that it holds; one that starts later does it."""
     stopping = start_worker(held=True, summariser="held")
     swapped = host_with_version(pool, "chat")
     wait_until(lambda: running(store) == 1, "the job runs")
@@ -160,6 +160,7 @@ def test_a_worker_that_stops_gives_its_running_job_back(
     assert stopping.process.wait(30) == 0
 
     assert running(store) == 0
+    assert store.run(fleet_calls.depth()).ready == 1
     start_worker()
     wait_until(swapped, "version 1 is swapped in", 60)
 

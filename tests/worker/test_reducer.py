@@ -10,24 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ebbtide_core.errors import SummaryRejected
-from ebbtide_core.metrics import NullRecorder
 from ebbtide_core.summary.message import render
 from ebbtide_core.summary.model import Summary
-from ebbtide_worker.calls import Calls
 from ebbtide_worker.reducer import Reducer, grouped
-from ebbtide_worker.slots import Slots
-from ebbtide_worker.summarisers.base import Partial, Terms
+from ebbtide_worker.summarisers.base import FaultKind, Partial, SummariserFault, Terms
+from tests.worker.paying import new_calls, route_of
 from tests.worker.scripted import Scripted
 from tests.worker.snapshots import count
 
 TERMS = Terms("acme", "", 1_000, count)
-
-
-class Steady:
-    """A lease that never runs out."""
-
-    async def confirm(self) -> None:
-        """Go on."""
 
 
 class Sized(Scripted):
@@ -48,8 +39,7 @@ def reduced(summariser: Scripted, parts: Sequence[Summary], base: Summary | None
     """Reduce with a lease that never runs out."""
 
     async def run() -> Summary:
-        calls = Calls(Steady(), asyncio.Semaphore(8), Slots(8), NullRecorder())
-        return await Reducer(summariser, TERMS, calls).run(parts, base)
+        return await Reducer(route_of(summariser), TERMS, new_calls()).run(parts, base)
 
     return asyncio.run(run())
 
@@ -136,3 +126,44 @@ def test_a_merge_that_writes_no_prose_changes_none() -> None:
             return Partial(Summary(session_intent="  "))
 
     assert reduced(Silent(), [part(1), part(2)]).session_intent == "intent 1"
+
+
+class Narrow(Sized):
+    """Merges at most so many parts in one call."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(window=100_000)
+        self.most = most
+
+    async def merge(self, parts: Sequence[Partial], base: Summary | None, terms: Terms) -> Partial:
+        """Refuse what is too much."""
+        if len(parts) + (base is not None) > self.most:
+            raise SummariserFault(FaultKind.TOO_LONG)
+        return await super().merge(parts, base, terms)
+
+
+@given(st.integers(2, 14), st.integers(2, 14), st.booleans())
+def test_a_merge_that_is_too_much_is_made_in_smaller_groups(number: int, most: int, based: bool) -> None:
+    """The order holds, the base stays the base, and each part is in it once."""
+    summariser = Narrow(most)
+
+    summary = reduced(summariser, [part(n) for n in range(1, number + 1)], part(0) if based else None)
+
+    assert summary.decisions == tuple(f"d{n}-0" for n in range(0 if based else 1, number + 1))
+    assert all(len(labels) + base <= most for labels, base in summariser.merges)
+    assert sum(base for _, base in summariser.merges) == based
+
+
+def test_two_parts_that_are_too_much_go_to_a_wider_hop_or_end() -> None:
+    """There is no smaller group."""
+    with pytest.raises(SummariserFault):
+        reduced(Narrow(1), [part(1), part(2)])
+
+    wide = Sized(window=200_000)
+
+    async def run() -> Summary:
+        route = route_of(Narrow(1), wide)
+        return await Reducer(route, TERMS, new_calls()).run([part(1), part(2), part(3)], None)
+
+    assert asyncio.run(run()).decisions == ("d1-0", "d2-0", "d3-0")
+    assert len(wide.merges) == 2

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import socket
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
+from http.client import HTTPConnection
+from typing import Any
 
 import pytest
 
@@ -12,13 +18,19 @@ from ebbtide_core import metrics
 from ebbtide_core.errors import EbbtideError, InputError
 from ebbtide_core.metrics import MemoryRecorder
 from ebbtide_core.names import Owner
-from ebbtide_core.store import fleet_calls
+from ebbtide_core.store import fleet_calls, session_calls
 from ebbtide_core.store.client import SyncStore
+from ebbtide_core.store.results import ClaimStage
 from ebbtide_worker.app import create_app
 from ebbtide_worker.config import WorkerConfig
 from ebbtide_worker.runtime import Runtime
+from ebbtide_worker.summarisers import registry
+from ebbtide_worker.summarisers.base import Chunk, Partial, Terms
+from ebbtide_worker.summarisers.extractive import Extractive
+from tests.cli.test_worker import free_port
 from tests.host.talk import chat
 from tests.store.clock import Database
+from tests.waiting import wait_until
 from tests.worker.hostside import HostSide
 
 
@@ -91,6 +103,101 @@ def test_a_wrong_state_url_is_told_at_the_start(config: WorkerConfig) -> None:
     with pytest.raises(InputError) as error:
         Runtime(wrong).start()
     assert "secret" not in str(error.value)
+
+
+class Hanging(Extractive):
+    """Extraction whose calls never come back."""
+
+    def __init__(self) -> None:
+        self.begun = threading.Event()
+
+    async def map(self, chunk: Chunk, terms: Terms) -> Partial:
+        """Hang."""
+        self.begun.set()
+        await asyncio.Event().wait()
+        return await super().map(chunk, terms)
+
+
+@pytest.fixture
+def hanging(monkeypatch: pytest.MonkeyPatch) -> Hanging:
+    """A registered summariser that hangs."""
+    one = Hanging()
+    monkeypatch.setitem(registry._FACTORIES, "hanging", lambda _: one)
+    return one
+
+
+def test_a_second_signal_hands_jobs_back_at_once(
+    config: WorkerConfig, host: HostSide, hanging: Hanging, recorder: MemoryRecorder
+) -> None:
+    """The first one gives them their grace, however long; the job is there for another worker, unharmed."""
+    host.enqueue(chat(20))
+    runtime = Runtime(replace(config, summariser="hanging", grace=1_000.0), recorder)
+    runtime.start()
+    thread = threading.Thread(target=runtime.work)
+    thread.start()
+    assert hanging.begun.wait(30)
+
+    runtime.ask_to_stop()
+    runtime.ask_to_stop()
+    runtime.stop()
+
+    thread.join(30)
+    assert not thread.is_alive()
+    assert recorder.total(metrics.JOBS, "neutral", "handed_back") == 1
+    depth = host.store.run(fleet_calls.depth())
+    assert (depth.ready, depth.running) == (1, 0)
+    seen = host.store.run(session_calls.look(host.owner))
+    assert seen is not None
+    assert seen.view.claim is not None
+    assert seen.view.claim.stage is ClaimStage.QUEUED
+
+
+def test_a_stopped_runtime_can_not_be_asked_to_stop(config: WorkerConfig) -> None:
+    """A signal that comes late, or early, is harmless."""
+    runtime = Runtime(config)
+    runtime.ask_to_stop()
+    runtime.start()
+    runtime.stop()
+    runtime.ask_to_stop()
+
+
+def asked(port: int, path: str) -> tuple[int, dict[str, Any]]:
+    """Ask a worker for its health."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=5.0)
+    connection.request("GET", path)
+    answer = connection.getresponse()
+    told = (answer.status, json.loads(answer.read()) if answer.status != 404 else {})
+    connection.close()
+    return told
+
+
+def test_health_is_served_while_it_runs(config: WorkerConfig, recorder: MemoryRecorder) -> None:
+    """Alive from the first moment, ready once store and broker have answered, and gone with the worker."""
+    port = free_port()
+    runtime = Runtime(replace(config, health_port=port, tick=0.5), recorder)
+    runtime.start()
+    well = (200, {"ok": True, "problems": []})
+    assert asked(port, "/live") == well
+    wait_until(lambda: asked(port, "/ready") == well, "the worker is ready")
+    assert asked(port, "/metrics") == (404, {})
+    runtime.stop()
+    with pytest.raises(ConnectionRefusedError):
+        asked(port, "/live")
+
+
+def test_a_port_that_is_taken_is_told_at_the_start(config: WorkerConfig) -> None:
+    """With what to do; nothing runs then."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        runtime = Runtime(replace(config, health_port=taken.getsockname()[1]))
+        with pytest.raises(EbbtideError, match="--health-port"):
+            runtime.start()
+    runtime.stop()
+
+
+def test_a_process_takes_no_more_jobs_than_it_has_calls(config: WorkerConfig) -> None:
+    """Others would hold leases only to wait."""
+    assert create_app(replace(config, concurrency=16, map_per_process=4)).conf.worker_concurrency == 4
+    assert create_app(replace(config, concurrency=4, map_per_process=16)).conf.worker_concurrency == 4
 
 
 def test_the_app_has_one_task_and_acknowledges_early(config: WorkerConfig) -> None:

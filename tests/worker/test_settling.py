@@ -10,6 +10,7 @@ import pytest
 
 from ebbtide_core import metrics
 from ebbtide_core.breaker import BreakerState, Outcome
+from ebbtide_core.budget.tokens import tokenizer
 from ebbtide_core.contract.job import After
 from ebbtide_core.contract.record import RecordHeader, Usage
 from ebbtide_core.errors import StoreUnavailable, SummaryRejected
@@ -22,7 +23,7 @@ from ebbtide_core.store.script import Call
 from ebbtide_worker.ending import described
 from ebbtide_worker.patience import Store
 from ebbtide_worker.shop import Shop
-from ebbtide_worker.summarisers.base import PROVIDER_DOWN, Chunk, FaultKind, SummariserFault
+from ebbtide_worker.summarisers.base import UNREAD, Chunk, FaultKind, SummariserFault
 from ebbtide_worker.verdict import (
     NoProgress,
     SnapshotDamaged,
@@ -38,7 +39,7 @@ from tests.worker.conftest import MakeShop
 from tests.worker.hostside import HostSide, small_policy
 from tests.worker.scripted import Scripted
 
-FAILURES = sorted(set(FaultKind) - PROVIDER_DOWN)
+FAILURES = sorted(set(FaultKind) - UNREAD)
 
 
 def failing(kind: FaultKind) -> Callable[[Chunk], Awaitable[None]]:
@@ -62,8 +63,8 @@ def ended(host: HostSide, database: Database) -> tuple[int, int, int]:
     )
 
 
-@pytest.mark.parametrize("kind", sorted(PROVIDER_DOWN))
-async def test_a_provider_that_is_down_does_not_count(
+@pytest.mark.parametrize("kind", sorted(UNREAD))
+async def test_a_provider_or_an_account_that_can_not_be_used_does_not_count(
     shop: Shop,
     host: HostSide,
     scripted: Scripted,
@@ -71,7 +72,10 @@ async def test_a_provider_that_is_down_does_not_count(
     database: Database,
     kind: FaultKind,
 ) -> None:
-    """Rate limits, outages and time-outs of the provider end the claim and leave the breaker alone."""
+    """Rate limits, outages, time-outs and wrong keys end the claim and leave the breaker alone. No account
+    is asked here: its limiter would wait for the clock.
+    """
+    scripted.model = ""
     scripted.before = failing(kind)
     host.enqueue(chat(20))
 
@@ -100,7 +104,7 @@ async def test_a_call_that_gives_nothing_usable_counts(
 
     assert ended(host, database) == (0, 1, 0)
     assert recorder.total(metrics.JOBS, "failure", kind.value) == 1
-    assert recorder.total(metrics.JOB_TOKENS, "input") == 7
+    assert recorder.total(metrics.JOB_TOKENS, "input") == 7 * len(scripted.chunks)
 
 
 async def test_three_failures_open_the_breaker(shop: Shop, host: HostSide, scripted: Scripted) -> None:
@@ -227,17 +231,19 @@ async def test_a_bug_ends_one_attempt_and_tells_no_content(
     assert "hush" not in str(told)
 
 
-async def test_time_that_is_up_counts_as_failure_and_ends_the_calls(
+async def test_time_that_is_up_ends_the_calls_and_is_the_providers(
     make_shop: MakeShop, host: HostSide, scripted: Scripted, recorder: MemoryRecorder, database: Database
 ) -> None:
-    """A job that takes longer than its deadline is cancelled, its calls too."""
+    """A call that is under way at the job's deadline is cancelled, and is a time-out like any other."""
+    scripted.model = ""
+    tokenizer().count("loaded beforehand")
     scripted.before = lambda _: asyncio.Event().wait()  # type: ignore[assignment,return-value]
     host.enqueue(chat(20))
 
-    await work(make_shop(job_deadline=0.2))
+    await work(make_shop(job_deadline=1.0))
 
-    assert ended(host, database) == (0, 1, 0)
-    assert recorder.total(metrics.JOBS, "failure", "deadline") == 1
+    assert ended(host, database) == (0, 0, 0)
+    assert recorder.total(metrics.JOBS, "neutral", "timeout") == 1
     assert scripted.running == 0
 
 
@@ -370,12 +376,16 @@ async def test_an_unreachable_store_ends_the_drain_quietly(
     assert "gone fishing" in caplog.text
 
 
-async def test_a_worker_that_stops_settles_what_it_can_not_finish(
+async def test_a_worker_that_stops_settles_what_it_can_not_hand_back(
     shop: Shop, host: HostSide, scripted: Scripted, recorder: MemoryRecorder, database: Database
 ) -> None:
-    """When the grace is over, running calls are cancelled and the claim is given back at once."""
+    """When the grace is over, running calls are cancelled; the claim of one that lost its lease is given back
+    to the host.
+    """
 
     async def expire(_: Chunk) -> None:
+        host.store.run(fleet_calls.forget_member(host.owner))
+        shop.stopping.set()
         shop.expired.set()
         await asyncio.Event().wait()
 

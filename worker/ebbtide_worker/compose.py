@@ -35,17 +35,21 @@ Count = Callable[[str], int]
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """How a summary was made: by whom, at which price, and each span's status."""
+    """How a summary was made: by whom, at which price (US dollars), each span's status; `degraded` when some
+    of it was read by rules in place of the summariser.
+    """
 
     summariser: SummariserName
     usage: Usage
+    cost: float
     coverage: tuple[ChunkCoverage, ...]
+    degraded: bool
 
 
 def coverage(spans: Sequence[Span], statuses: Sequence[ChunkStatus]) -> tuple[ChunkCoverage, ...]:
     """Return what a record says of its spans. `statuses` are those of their chunks, in order.
 
-    A span of several chunks is memoised when all of them were.
+    A span of several chunks is memoised when all of them were, and extracted when one of them was.
     """
     left = iter(statuses)
     return tuple(
@@ -60,6 +64,8 @@ def coverage(spans: Sequence[Span], statuses: Sequence[ChunkStatus]) -> tuple[Ch
 
 
 def _joint(statuses: Sequence[ChunkStatus]) -> ChunkStatus:
+    if ChunkStatus.EXTRACTED in statuses:
+        return ChunkStatus.EXTRACTED
     memoised = bool(statuses) and all(status is ChunkStatus.MEMOISED for status in statuses)
     return ChunkStatus.MEMOISED if memoised else ChunkStatus.SUMMARISED
 
@@ -92,10 +98,12 @@ def compose(
         summary=final,
         text=text,
         coverage=made.coverage,
+        degraded=made.degraded,
         summariser=made.summariser,
         source_tokens=_source_tokens(snapshot),
         summary_tokens=size(text) + listed,
         usage=made.usage,
+        cost=made.cost,
         created_at=now,
         job_id=job.job_id,
         body=body_digest(manifest.position, manifest.carried, text),

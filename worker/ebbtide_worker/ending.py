@@ -4,23 +4,48 @@ from __future__ import annotations
 
 import logging
 from traceback import extract_tb
-from typing import Any
+from typing import Any, Final
 
 from ebbtide_core import metrics
 from ebbtide_core.breaker import Outcome
 from ebbtide_core.contract.job import Job
+from ebbtide_core.contract.tenant import BlockReason
 from ebbtide_core.errors import EbbtideError
-from ebbtide_core.store import session_calls, tally_calls
+from ebbtide_core.store import session_calls, tally_calls, tenant_calls
 from ebbtide_core.store.script import Call
 from ebbtide_worker.config import WorkerConfig
 from ebbtide_worker.shop import Shop
+from ebbtide_worker.summarisers.base import FaultKind, SummariserFault
 from ebbtide_worker.verdict import Verdict
 
 log = logging.getLogger("ebbtide.worker")
 
 
-def settle_call(job: Job, outcome: Outcome, config: WorkerConfig) -> Call[bool]:
-    """Return the call that ends the job's claim with an outcome."""
+_BLOCKS: Final = {
+    FaultKind.AUTH: BlockReason.AUTH,
+    FaultKind.SPEND_LIMIT: BlockReason.SPEND_LIMIT,
+    FaultKind.NOT_FOUND: BlockReason.NOT_FOUND,
+}
+_BLOCK_SECONDS: Final = 60.0
+_LONGEST_BLOCK: Final = 600.0
+"""How long a block stands for which no time was told, and at most: then the provider is asked again."""
+
+
+async def block(shop: Shop, job: Job, fault: SummariserFault) -> None:
+    """Note for hosts why the job's tenant gets no summary now, if the fault that ended the job says so: its
+    account can't be used, or its provider is down. A single call that failed says nothing of the kind. Raises
+    StoreUnavailable.
+    """
+    reason = fault.block or _BLOCKS.get(fault.kind)
+    if reason is None:
+        return
+    seconds = min(_BLOCK_SECONDS if fault.retry_after is None else fault.retry_after, _LONGEST_BLOCK)
+    await shop.patient.run(tenant_calls.block_put(job.tenant, reason, seconds))
+    told = {"ebbtide": {**_names(job), "block": reason.value, "seconds": seconds}}
+    log.warning("tenant blocked: %s", reason.value, extra=told)
+
+
+def _settlement(job: Job, outcome: Outcome, failures: int, config: WorkerConfig) -> Call[bool]:
     return session_calls.settle(
         job.owner,
         incarnation=job.incarnation,
@@ -29,14 +54,18 @@ def settle_call(job: Job, outcome: Outcome, config: WorkerConfig) -> Call[bool]:
         epoch=job.epoch,
         attempt=job.attempt,
         outcome=outcome,
-        breaker_failures=config.breaker_failures,
+        breaker_failures=failures,
         state_ttl=config.state_ttl,
     )
 
 
 async def settle(shop: Shop, job: Job, verdict: Verdict, **more: object) -> None:
-    """Settle an attempt with the session, and tell of it. Raises StoreUnavailable."""
-    await shop.patient.run(settle_call(job, verdict.outcome, shop.config))
+    """Settle an attempt with the session, whose breaker opens as its tenant's policy says, and tell of it.
+
+    Raises StoreUnavailable.
+    """
+    failures = (await shop.tenants.of(job.tenant)).breaker_failures or shop.config.breaker_failures
+    await shop.patient.run(_settlement(job, verdict.outcome, failures, shop.config))
     event = f"{verdict.outcome.value}:{verdict.reason}"
     await shop.patient.run(tally_calls.tally_add(job.owner, event, ttl=shop.config.state_ttl))
     tell(shop, job, verdict, **more)

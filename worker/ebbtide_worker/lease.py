@@ -10,28 +10,35 @@ from typing import Final
 from ebbtide_core.contract.job import Job
 from ebbtide_core.errors import StoreUnavailable
 from ebbtide_core.store import fleet_calls, session_calls
-from ebbtide_core.store.results import GuardStatus
+from ebbtide_core.store.results import GuardStatus, RenewStatus
 from ebbtide_core.store.script import Call
+from ebbtide_worker.bill import Bill
 from ebbtide_worker.config import WorkerConfig
 from ebbtide_worker.patience import Patient, Store
-from ebbtide_worker.verdict import LEASE_LOST, STORE_UNAVAILABLE, Stop, Verdict, of_guard
+from ebbtide_worker.verdict import LEASE_LOST, OVER_BUDGET, STORE_UNAVAILABLE, Stop, Verdict, of_guard
 
 CLAIM_TICKS: Final = 2
 """The claim outlives the running lease by so many ticks: a job put back finds it still there."""
 
 
 class Lease:
-    """Renews both leases, and knows when the attempt has to end.
+    """Renews both leases, telling what was paid since, and knows when the attempt has to end.
 
     An unreachable store ends it only once the running lease must have run out.
     """
 
     def __init__(
-        self, store: Store, job: Job, config: WorkerConfig, clock: Callable[[], float] = monotonic
+        self,
+        store: Store,
+        job: Job,
+        config: WorkerConfig,
+        bill: Bill,
+        clock: Callable[[], float] = monotonic,
     ) -> None:
         self._store = store
         self._job = job
         self._config = config
+        self._bill = bill
         self._clock = clock
         self._renewed = clock()
         self._asking = asyncio.Lock()
@@ -77,9 +84,20 @@ class Lease:
             self._over.set_result(verdict)
 
     async def _answer(self) -> Verdict | None:
-        if not await self._store.run(fleet_calls.renew(self._job, self._config.running_lease)):
-            return LEASE_LOST
-        return of_guard(await self._store.run(self._guard()))
+        match await self.renew():
+            case RenewStatus.LOST:
+                return LEASE_LOST
+            case RenewStatus.OVER_BUDGET:
+                return OVER_BUDGET
+            case _:
+                return of_guard(await self._store.run(self._guard()))
+
+    async def renew(self) -> RenewStatus:
+        """Renew the running lease alone, and tell what was paid. Raises StoreUnavailable."""
+        paid = self._bill.untold
+        status = await self._store.run(fleet_calls.renew(self._job, self._config.running_lease, paid))
+        self._bill.told(paid)
+        return status
 
     def _guard(self) -> Call[GuardStatus]:
         job = self._job

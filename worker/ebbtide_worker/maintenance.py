@@ -8,6 +8,7 @@ import asyncio
 from typing import Final
 
 from ebbtide_core import metrics
+from ebbtide_core.contract.job import Job
 from ebbtide_core.store import fleet_calls
 from ebbtide_core.store.results import SweepResult
 from ebbtide_worker.ending import described, log, settle
@@ -53,9 +54,19 @@ async def _settle(shop: Shop, swept: SweepResult) -> None:
         if jobs:
             shop.recorder.count(metrics.SWEEPS, len(jobs), what=what)
     for job in swept.lost:
+        _tell_of_letter(shop, job)
         await settle(shop, job, LOST_TOO_OFTEN)
     for job in swept.too_old:
         await settle(shop, job, TOO_OLD)
+
+
+def _tell_of_letter(shop: Shop, job: Job) -> None:
+    shop.recorder.count(metrics.DEAD_LETTERS, reason=LOST_TOO_OFTEN.reason)
+    words = {"tenant": job.tenant, "session": job.session_id, "job": job.job_id, "attempt": job.attempt}
+    log.error(
+        "a job became a dead letter: the workers that had it died; see `ebbtide jobs list --dead`",
+        extra={"ebbtide": {**words, "reason": LOST_TOO_OFTEN.reason}},
+    )
 
 
 async def _permit(shop: Shop, swept: SweepResult) -> None:

@@ -64,6 +64,15 @@ def plan(snapshot: Snapshot, budget: int, count: Count) -> Plan:
     )
 
 
+def halves(chunk: Chunk, count: Count) -> tuple[Chunk, ...]:
+    """Return the calls that show what one call showed, each at most half of it; a single one when there is
+    nothing to divide.
+    """
+    sizes = [max(1, sum(count(block.text) for block in message.blocks)) for message in chunk.messages]
+    shown = list(zip(chunk.messages, sizes, strict=True))
+    return _chunks(shown, chunk.label, max(1, sum(sizes) // 2), count)
+
+
 def borders(sizes: Sequence[int], first: int, exchanges: Sequence[int], budget: int) -> list[tuple[int, int]]:
     """Return runs of whole exchanges, as lineage indices, taken greedily up to the budget from the first on.
 

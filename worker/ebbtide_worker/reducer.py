@@ -14,9 +14,10 @@ from ebbtide_core.summary.fit import fit
 from ebbtide_core.summary.merge import merge
 from ebbtide_core.summary.message import render
 from ebbtide_core.summary.model import Summary
-from ebbtide_worker.calls import Calls
+from ebbtide_worker.calls import Calls, Piece, TooMuch
 from ebbtide_worker.cancelling import cancelled
-from ebbtide_worker.summarisers.base import PROSE, Partial, Summariser, Terms
+from ebbtide_worker.routes import Route
+from ebbtide_worker.summarisers.base import PROSE, Partial, Terms
 
 _BASE: Final = 0
 
@@ -51,11 +52,11 @@ def grouped(sizes: Sequence[int], room: int) -> list[tuple[int, int]]:
 class Reducer:
     """Merges the partials of one attempt."""
 
-    def __init__(self, summariser: Summariser, terms: Terms, calls: Calls) -> None:
-        self._summariser = summariser
+    def __init__(self, route: Route, terms: Terms, calls: Calls) -> None:
+        self._route = route
         self._terms = terms
         self._calls = calls
-        self._room = summariser.window // 2
+        self._room = route.first.window // 2
 
     async def run(self, parts: Sequence[Summary], base: Summary | None) -> Summary:
         """Return the summary of the base, if there is one, and the parts, given in the order of the
@@ -85,13 +86,30 @@ class Reducer:
         """Return a summary of which two fit one call."""
         return fit(summary, self._room // 2, self._terms.count)
 
-    async def _merged(self, nodes: Sequence[Node], of: int) -> Node:
+    async def _merged(self, nodes: Sequence[Node], of: int, start: int = 0) -> Node:
+        """Return neighbours merged in one call, or in a smaller tree when they are too much for it.
+
+        A smaller tree is made one call after the other, so that none is paid once another has failed.
+        """
         if len(nodes) == 1:
             return nodes[0]
+        try:
+            return await self._joined(nodes, of, start)
+        except TooMuch as told:
+            middle = len(nodes) // 2
+            first = await self._merged(nodes[:middle], of, told.hop)
+            last = await self._merged(nodes[middle:], of, told.hop)
+            return await self._merged([first, last], of, told.hop)
+
+    async def _joined(self, nodes: Sequence[Node], of: int, start: int) -> Node:
         base = nodes[0].summary if nodes[0].first == nodes[0].last == _BASE else None
         parts = [_labelled(node, of) for node in (nodes if base is None else nodes[1:])]
-        told = await self._calls.run(lambda: self._summariser.merge(parts, base, self._terms))
-        summary = _overlaid(merge([node.summary for node in nodes]), told.summary)
+        size = sum(self._terms.count(render(node.summary)) for node in nodes)
+        piece = Piece(size=size, start=start, shrinkable=len(nodes) > 2)
+        answer = await self._calls.run(
+            self._route, lambda asked: asked.merge(parts, base, self._terms), piece
+        )
+        summary = _overlaid(merge([node.summary for node in nodes]), answer.partial.summary)
         return Node(summary, nodes[0].first, nodes[-1].last)
 
 

@@ -19,6 +19,8 @@ from ebbtide_core.store.client import AsyncStore
 from ebbtide_worker.cancelling import cancelled
 from ebbtide_worker.config import WorkerConfig
 from ebbtide_worker.ending import log
+from ebbtide_worker.health_server import HealthServer
+from ebbtide_worker.heartbeat import keep_beating
 from ebbtide_worker.maintenance import keep_ticking
 from ebbtide_worker.shop import Shop, new_shop
 from ebbtide_worker.work import work
@@ -29,14 +31,17 @@ _SETTLE_SECONDS: Final = 5.0
 
 @dataclass
 class Running:
-    """What a started runtime holds. `drains` are the tasks that take jobs."""
+    """What a started runtime holds. `drains` are the tasks that take jobs, `upkeep` those that go on all the
+    time.
+    """
 
     shop: Shop
     store: AsyncStore
     permits: PermitSender
+    probes: HealthServer | None = None
     loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.new_event_loop)
     drains: set[asyncio.Task[Any]] = field(default_factory=set)
-    tick: asyncio.Task[None] | None = None
+    upkeep: set[asyncio.Task[None]] = field(default_factory=set)
 
 
 class Runtime:
@@ -51,7 +56,11 @@ class Runtime:
         self._lock = threading.Lock()
 
     def start(self) -> None:
-        """Start the loop and the tick; nothing connects yet. No effect when it runs. Raises InputError."""
+        """Start the loop with its upkeep, and the server for probes if one is asked for; nothing connects
+        yet.
+
+        No effect when it runs. Raises InputError, and EbbtideError when the probes' port can't be had.
+        """
         if self._running is not None:
             return
         config = self._config
@@ -59,7 +68,8 @@ class Runtime:
         permits = PermitSender(config.broker)
         worker_id = f"{gethostname()}.{secrets.token_hex(4)}"
         shop = new_shop(config, worker_id=worker_id, store=store, recorder=self._recorder, permits=permits)
-        self._running = Running(shop, store, permits)
+        probes = _probes(shop)
+        self._running = Running(shop, store, permits, probes)
         self._thread = threading.Thread(target=_run, args=(self._running,), name="ebbtide-loop", daemon=True)
         self._thread.start()
 
@@ -78,28 +88,44 @@ class Runtime:
                 return None
             if self._running is None:
                 raise EbbtideError("the worker's runtime is not started: run the app as a Celery worker")
+            self._running.shop.health.received()
             self._recorder.count(metrics.PERMITS, what="received")
             return asyncio.run_coroutine_threadsafe(_drain(self._running), self._running.loop)
 
+    def ask_to_stop(self) -> None:
+        """Take no more jobs from now on, and give those that run `grace` seconds; asked again, none.
+
+        Returns at once, and may be called by a signal handler. No effect unless it runs.
+        """
+        running = self._running
+        if running is not None:
+            running.loop.call_soon_threadsafe(_asked_to_stop, running)
+
     def stop(self) -> None:
-        """Take no more jobs, give those that run `grace` seconds, then end and settle them, and stop the
-        loop.
+        """Take no more jobs, give those that run `grace` seconds, since they were first told, then hand them
+        back, and stop the loop.
         """
         with self._lock:
-            running, self._running = self._running, None
-            if running is None or self._thread is None:
+            running = self._running
+            if running is None or self._thread is None or self._stopped:
                 return
             self._stopped = True
         asyncio.run_coroutine_threadsafe(_wind_down(running), running.loop).result()
+        self._running = None
         running.loop.call_soon_threadsafe(running.loop.stop)
         self._thread.join()
         self._thread = None
         running.loop.close()
 
 
+def _probes(shop: Shop) -> HealthServer | None:
+    config = shop.config
+    return HealthServer(shop.health, config.health_host, config.health_port) if config.health_port else None
+
+
 def _run(running: Running) -> None:
     asyncio.set_event_loop(running.loop)
-    running.tick = running.loop.create_task(keep_ticking(running.shop))
+    running.upkeep |= {running.loop.create_task(keep(running.shop)) for keep in (keep_ticking, keep_beating)}
     running.loop.run_in_executor(None, tokenizer)  # loaded before the first job needs it
     running.loop.run_forever()
     running.loop.run_until_complete(running.loop.shutdown_default_executor())
@@ -115,19 +141,39 @@ async def _drain(running: Running) -> int:
         running.drains.discard(task)
 
 
+def _asked_to_stop(running: Running) -> None:
+    if running.shop.stopping.is_set():
+        running.shop.expired.set()
+    else:
+        _take_no_more(running)
+
+
+def _take_no_more(running: Running) -> None:
+    """Begin the grace of the jobs that run, unless it has begun."""
+    shop = running.shop
+    if not shop.stopping.is_set():
+        shop.stopping.set()
+        shop.health.stop()
+        running.loop.call_later(shop.config.grace, shop.expired.set)
+        log.info("stopping: no more jobs are taken, those that run get %g s to end", shop.config.grace)
+
+
 async def _wind_down(running: Running) -> None:
     shop = running.shop
-    shop.stopping.set()
-    log.info("stopping: no more jobs are taken, those that run get %g s to end", shop.config.grace)
-    await _ended(running, shop.config.grace)
+    _take_no_more(running)
+    expired = asyncio.create_task(shop.expired.wait())
+    while running.drains and not expired.done():
+        await asyncio.wait({*running.drains, expired}, return_when=asyncio.FIRST_COMPLETED)
     shop.expired.set()
-    await _ended(running, _SETTLE_SECONDS)
-    await cancelled(*running.drains, *filter(None, [running.tick]))
+    if running.drains:
+        await asyncio.wait(set(running.drains), timeout=_SETTLE_SECONDS)
+    await cancelled(*running.drains, *running.upkeep, expired)
     await shop.summarisers.close()
     await running.store.close()
-    await asyncio.to_thread(running.permits.close)
+    await asyncio.to_thread(_close_others, running)
 
 
-async def _ended(running: Running, seconds: float) -> None:
-    if running.drains:
-        await asyncio.wait(set(running.drains), timeout=seconds)
+def _close_others(running: Running) -> None:
+    running.permits.close()
+    if running.probes is not None:
+        running.probes.close()

@@ -7,10 +7,13 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from ebbtide_core.metrics import Recorder
+from ebbtide_worker.accounts import Accounts
 from ebbtide_worker.config import WorkerConfig
+from ebbtide_worker.health import Health
 from ebbtide_worker.patience import Patient, Store
 from ebbtide_worker.slots import Slots
 from ebbtide_worker.summarisers.registry import Summarisers
+from ebbtide_worker.tenants import Tenants
 
 
 class Permits(Protocol):
@@ -19,13 +22,16 @@ class Permits(Protocol):
     def send(self, number: int = 1) -> None:
         """Send permits. Raises the broker client's own error when one can't be sent."""
 
+    def waiting(self) -> int:
+        """Return how many permits lie in the queue. Raises the broker client's own error."""
+
 
 @dataclass
 class Shop:
     """The process's store, summarisers and limits.
 
-    `calls` bounds the paid calls of all jobs. `running` is how many jobs run now. `stopping`: take no more
-    jobs. `expired`: end those that run.
+    `calls` bounds the paid calls of all jobs here, `accounts` those of a provider's account in the fleet.
+    `running` is how many jobs run now. `stopping`: take no more jobs. `expired`: end those that run.
     """
 
     config: WorkerConfig
@@ -35,6 +41,9 @@ class Shop:
     summarisers: Summarisers
     permits: Permits
     calls: Slots
+    tenants: Tenants
+    accounts: Accounts
+    health: Health
     running: int = 0
     stopping: Event = field(default_factory=Event)
     expired: Event = field(default_factory=Event)
@@ -47,7 +56,7 @@ class Shop:
     @property
     def free_slots(self) -> int:
         """How many more jobs this process could run."""
-        return max(0, self.config.concurrency - self.running)
+        return max(0, self.config.slots - self.running)
 
 
 def new_shop(
@@ -68,4 +77,7 @@ def new_shop(
         summarisers=summarisers or Summarisers(config),
         permits=permits,
         calls=Slots(config.map_per_process),
+        tenants=Tenants(store),
+        accounts=Accounts(store, recorder),
+        health=Health(config.liveness, config.tick),
     )

@@ -8,7 +8,7 @@ from typing import Final
 from ebbtide_core.breaker import Outcome
 from ebbtide_core.errors import CodecError, EbbtideError, StoreUnavailable, SummaryRejected
 from ebbtide_core.store.results import GuardStatus, PublishStatus
-from ebbtide_worker.summarisers.base import PROVIDER_DOWN, SummariserFault
+from ebbtide_worker.summarisers.base import UNREAD, FaultKind, SummariserFault
 from ebbtide_worker.summarisers.registry import UnknownSummariser
 
 
@@ -34,6 +34,8 @@ LEASE_LOST: Final = _neutral("lease_lost")
 FENCED: Final = _neutral(GuardStatus.FENCED.value)
 STORE_UNAVAILABLE: Final = _neutral("store_unavailable")
 STOPPED: Final = _neutral("worker_stopped")
+HANDED_BACK: Final = _neutral("handed_back")
+OVER_BUDGET: Final = _neutral(FaultKind.BUDGET.value)
 TOO_OLD: Final = _neutral("too_old")
 DEADLINE: Final = _failure("deadline")
 LOST_TOO_OFTEN: Final = _failure("lease_lost_too_often")
@@ -62,14 +64,14 @@ class NoProgress(SummaryRejected):
 def of_error(error: BaseException) -> Verdict:
     """Return how an attempt ends that met this error.
 
-    What the provider, the store or the fleet has to answer for is neutral; what would happen to this session
-    again is a failure.
+    What the provider, the account, the store or the fleet has to answer for is neutral; what would happen to
+    this session again is a failure.
     """
     match error:
         case Stop():
             return error.verdict
         case SummariserFault(kind=kind):
-            return _neutral(kind.value) if kind in PROVIDER_DOWN else _failure(kind.value)
+            return _neutral(kind.value) if kind in UNREAD else _failure(kind.value)
         case SnapshotGone():
             return _neutral("snapshot_gone")
         case SnapshotDamaged():

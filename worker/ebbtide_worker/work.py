@@ -10,6 +10,7 @@ from ebbtide_core.store.results import TakeResult
 from ebbtide_core.store.script import Call
 from ebbtide_worker.attempt import Attempt
 from ebbtide_worker.ending import log, settle
+from ebbtide_worker.handing import pass_on
 from ebbtide_worker.shop import Shop
 from ebbtide_worker.verdict import TOO_OLD
 
@@ -17,7 +18,8 @@ from ebbtide_worker.verdict import TOO_OLD
 async def work(shop: Shop) -> int:
     """Take jobs until none is ready, all tenants are at their cap, or the worker stops. Returns how many ran.
 
-    A store that is away ends it: maintenance sends new permits once it is back.
+    A store that is away ends it: maintenance sends new permits once it is back. A worker that stops passes
+    its permit on.
     """
     done = 0
     try:
@@ -30,6 +32,8 @@ async def work(shop: Shop) -> int:
             done += 1
     except EbbtideError as error:
         log.warning("a worker stopped taking jobs until the next permit: %s", error)
+    if shop.stopping.is_set():
+        await pass_on(shop)
     return done
 
 

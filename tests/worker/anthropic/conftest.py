@@ -30,7 +30,7 @@ async def make(standin: StandIn) -> AsyncIterator[Make]:
     made: list[Anthropic] = []
 
     def new(**given: object) -> Anthropic:
-        made.append(Anthropic(**{"base_url": standin.url, "key_env": KEY_ENV, **given}))  # type: ignore[arg-type]
+        made.append(Anthropic(**{"base_url": standin.url, "reference": f"env:{KEY_ENV}", **given}))  # type: ignore[arg-type]
         return made[-1]
 
     yield new

@@ -153,7 +153,7 @@ def clients() -> int:
     return sum(type(found) is AsyncAnthropic for found in gc.get_objects())
 
 
-async def test_all_calls_of_a_process_share_one_client(standin: StandIn, summariser: Anthropic) -> None:
+async def test_all_calls_with_one_key_share_one_client(standin: StandIn, summariser: Anthropic) -> None:
     """Calls side by side, the first ones too, use the same client."""
     gc.collect()
     before = clients()
@@ -176,7 +176,7 @@ def left_open(url: str, *, close: bool) -> list[str]:
 
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", ResourceWarning)
-        asyncio.run(use(Anthropic(base_url=url, key_env=KEY_ENV)))
+        asyncio.run(use(Anthropic(base_url=url, reference=f"env:{KEY_ENV}")))
         gc.collect()
     return [str(warning.message) for warning in told]
 

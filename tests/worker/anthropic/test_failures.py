@@ -26,21 +26,21 @@ FAILED: dict[str, tuple[Behaviour, FaultKind]] = {
     "rate limit": (Behaviour(kind=Kind.STATUS, status=429, retry_after=30), FaultKind.RATE_LIMITED),
     "spend limit": (
         Behaviour(kind=Kind.STATUS, status=429, error_code="enforced_spend_limit_reached"),
-        FaultKind.RATE_LIMITED,
+        FaultKind.SPEND_LIMIT,
     ),
     "server error": (Behaviour(kind=Kind.STATUS, status=500), FaultKind.UNAVAILABLE),
-    "overloaded": (Behaviour(kind=Kind.STATUS, status=529), FaultKind.UNAVAILABLE),
+    "overloaded": (Behaviour(kind=Kind.STATUS, status=529), FaultKind.OVERLOADED),
     "gateway page": (Behaviour(kind=Kind.HTML, status=502), FaultKind.UNAVAILABLE),
-    "dropped": (Behaviour(kind=Kind.DROP), FaultKind.UNAVAILABLE),
-    "cut connection": (Behaviour(kind=Kind.CUT), FaultKind.UNAVAILABLE),
+    "dropped": (Behaviour(kind=Kind.DROP), FaultKind.CONNECTION),
+    "cut connection": (Behaviour(kind=Kind.CUT), FaultKind.CONNECTION),
     "gateway timeout": (Behaviour(kind=Kind.STATUS, status=504), FaultKind.TIMEOUT),
     "unauthorised": (Behaviour(kind=Kind.STATUS, status=401), FaultKind.AUTH),
     "forbidden": (Behaviour(kind=Kind.STATUS, status=403), FaultKind.AUTH),
     "bad request": (Behaviour(kind=Kind.STATUS, status=400), FaultKind.BAD_REQUEST),
-    "no such model": (Behaviour(kind=Kind.STATUS, status=404), FaultKind.BAD_REQUEST),
-    "too large": (Behaviour(kind=Kind.STATUS, status=413), FaultKind.TOO_LONG),
-    "page": (Behaviour(kind=Kind.HTML), FaultKind.UNEXPECTED),
-    "null": (Behaviour(kind=Kind.NULL), FaultKind.UNEXPECTED),
+    "no such model": (Behaviour(kind=Kind.STATUS, status=404), FaultKind.NOT_FOUND),
+    "too large": (Behaviour(kind=Kind.STATUS, status=413), FaultKind.TOO_LARGE),
+    "page": (Behaviour(kind=Kind.HTML), FaultKind.UNREADABLE),
+    "null": (Behaviour(kind=Kind.NULL), FaultKind.UNREADABLE),
 }
 """Without usage."""
 
@@ -64,7 +64,7 @@ PAID: dict[str, tuple[Behaviour, FaultKind]] = {
 async def test_an_error_has_its_kind_and_counts_as_one_call(
     standin: StandIn, summariser: Anthropic, name: str
 ) -> None:
-    """Nothing is retried, and the next call works."""
+    """The summariser itself retries nothing, and the next call works."""
     behaviour, kind = FAILED[name]
     standin.control.queue(behaviour)
 
@@ -117,6 +117,7 @@ async def test_a_hanging_call_ends_at_the_deadline(standin: StandIn, make: Make)
 
     assert found.kind is FaultKind.TIMEOUT
     assert found.kind in PROVIDER_DOWN
+    assert found.uncertain
     [entry] = standin.control.requests(count=1, settled=True)
     assert entry["outcome"] == "client_gone"
 
@@ -147,12 +148,12 @@ async def test_the_deadline_is_that_of_the_whole_call(make: Make) -> None:
     assert found.kind is FaultKind.TIMEOUT
 
 
-async def test_an_endpoint_that_is_not_there_is_unavailable(make: Make) -> None:
-    """Nobody listens: neutral, and told as what it is."""
+async def test_an_endpoint_that_is_not_there_was_certainly_not_paid(make: Make) -> None:
+    """Nobody listens: neutral, told as what it is, and no request was sent."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         found = await fault(make(base_url=f"http://127.0.0.1:{taken.getsockname()[1]}"))
-    assert (found.kind, found.detail) == (FaultKind.UNAVAILABLE, "ConnectError")
+    assert (found.kind, found.detail, found.uncertain) == (FaultKind.CONNECTION, "ConnectError", False)
 
 
 @pytest.mark.parametrize("value", [None, "", "  ", "sk-ant-first\nsecond", "sk-ant-schlüssel", "sk-ant two"])

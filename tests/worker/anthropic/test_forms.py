@@ -126,9 +126,8 @@ def test_each_field_is_explained() -> None:
 def test_the_fingerprint_names_model_prompts_and_schema() -> None:
     """Each of them changes it; another endpoint, key or deadline does not."""
     assert fingerprint("a") != fingerprint("b")
-    assert Anthropic(model="a", base_url="http://x", key_env="K", deadline=1.0).fingerprint == fingerprint(
-        "a"
-    )
+    other = Anthropic(model="a", base_url="http://x", reference="env:K", deadline=1.0)
+    assert other.fingerprint == fingerprint("a")
     definitions = {forms.NOTES.definition, forms.JOINED.definition}
     definitions |= {forms.Form("s", "u", ("session_intent",)).definition}
     definitions |= {forms.Form("s", "v", ("session_intent",)).definition}

@@ -13,12 +13,15 @@ import pytest_asyncio
 
 from ebbtide_core import metrics
 from ebbtide_core.contract.record import ChunkStatus
+from ebbtide_core.contract.tenant import Hop, TenantPolicy
+from ebbtide_core.economy.rates import TABLE, Rates
 from ebbtide_core.metrics import MemoryRecorder
+from ebbtide_core.store import tenant_calls
 from ebbtide_core.store.client import AsyncStore
 from ebbtide_worker.shop import Shop, new_shop
 from ebbtide_worker.summarisers.anthropic import MODEL, fingerprint
 from ebbtide_worker.work import work
-from tests.standin import Behaviour, Kind, StandIn
+from tests.standin import Behaviour, Kind, Rate, Settings, StandIn
 from tests.worker.anthropic.talk import KEY_ENV
 from tests.worker.conftest import CONFIG
 from tests.worker.hostside import FakePermits, HostSide, small_policy
@@ -113,17 +116,12 @@ async def test_the_record_names_its_maker_and_its_price(
 @pytest.mark.parametrize(
     ("behaviour", "outcome", "reason"),
     [
-        (Behaviour(kind=Kind.STATUS, status=529), "neutral", "unavailable"),
-        (
-            Behaviour(kind=Kind.STATUS, status=429, error_code="enforced_spend_limit_reached"),
-            "neutral",
-            "rate_limited",
-        ),
-        (Behaviour(kind=Kind.STOP, stop_reason="max_tokens"), "failure", "truncated"),
-        (Behaviour(kind=Kind.STATUS, status=401), "failure", "auth"),
+        (Behaviour(kind=Kind.STATUS, status=529), "neutral", "overloaded"),
+        (Behaviour(kind=Kind.HTML), "neutral", "unreadable"),
+        (Behaviour(kind=Kind.STATUS, status=422), "failure", "bad_request"),
     ],
 )
-async def test_a_failed_call_publishes_nothing_and_its_job_resumes(
+async def test_a_call_that_fails_for_good_publishes_nothing_and_its_job_resumes(
     shop: Shop,
     host: HostSide,
     standin: StandIn,
@@ -132,13 +130,16 @@ async def test_a_failed_call_publishes_nothing_and_its_job_resumes(
     outcome: str,
     reason: str,
 ) -> None:
-    """One bad call ends the job by its kind; the next job pays for that chunk and what was not begun."""
+    """One bad chunk ends the job by its kind; the next job pays for that chunk and what was not begun."""
     messages = conversation()
-    standin.control.queue(behaviour.model_copy(update={"when": "MSGID-a9 "}))
+    lasting = Rate(share=1, behaviour=behaviour.model_copy(update={"when": "MSGID-a9 "}))
+    standin.control.set(Settings(rates=(lasting,)))
     order = host.enqueue(messages)
     await work(shop)
     assert recorder.total(metrics.JOBS, outcome, reason) == 1
     assert host.turn().newest.number == 0
+    failed = len([entry for entry in calls(standin)[0] if "MSGID-a9" in entry["ids"]])
+    standin.control.set(Settings(rates=()))
 
     host.enqueue(messages)
     await work(shop)
@@ -147,8 +148,55 @@ async def test_a_failed_call_publishes_nothing_and_its_job_resumes(
     shown = Counter(one for entry in calls(standin)[0] for one in entry["ids"])
     again = {one for one, times in shown.items() if times > 1}
     assert set(shown) == ids(messages[: order.cut.position.count])
-    assert "MSGID-a9" in again
+    assert shown["MSGID-a9"] == failed + 1
     assert len(again) <= max(len(entry["ids"]) for entry in calls(standin)[0])
+
+
+@pytest.mark.parametrize(
+    "behaviour",
+    [Behaviour(kind=Kind.STATUS, status=529), Behaviour(kind=Kind.DROP), Behaviour(kind=Kind.PROSE)],
+)
+async def test_a_fault_that_passes_costs_one_more_call(
+    shop: Shop, host: HostSide, standin: StandIn, recorder: MemoryRecorder, behaviour: Behaviour
+) -> None:
+    """The job is published as if nothing had been, with the usage of both calls."""
+    standin.control.queue(behaviour.model_copy(update={"when": "MSGID-a9 "}))
+    host.enqueue(conversation())
+    await work(shop)
+
+    record = host.record(1)
+    log = standin.control.requests(settled=True)
+    assert record.usage.calls == len(log)
+    assert record.usage.input_tokens == sum(entry["usage"]["input_tokens"] for entry in log if entry["usage"])
+    assert not record.degraded
+    shown = Counter(one for entry in calls(standin)[0] for one in entry["ids"])
+    assert shown["MSGID-a9"] == 2
+    assert (
+        recorder.total(metrics.SUMMARISER_RETRIES) == recorder.total(metrics.SUMMARISER_RETRIES, "again") == 1
+    )
+
+
+async def test_the_next_hop_serves_a_chunk_that_the_first_refuses(
+    shop: Shop, host: HostSide, standin: StandIn
+) -> None:
+    """Another model through the same client; the record's cost is the sum by the rates of both."""
+    hops = (Hop(model="claude-haiku-5-5"), Hop(model="claude-sonnet-5-5", window=1_000_000))
+    host.store.run(tenant_calls.policy_put(host.owner.tenant, TenantPolicy(route=hops)))
+    standin.control.queue(Behaviour(kind=Kind.REFUSAL, when="MSGID-a9 "))
+    host.enqueue(conversation())
+    await work(shop)
+
+    record = host.record(1)
+    log = standin.control.requests(settled=True)
+    models = Counter(entry["body"]["model"] for entry in log)
+    assert models == {"claude-haiku-5-5": len(log) - 1, "claude-sonnet-5-5": 1}
+    assert record.summariser.model == "claude-haiku-5-5"
+    paid = sum(_cost(entry["usage"], TABLE[entry["body"]["model"]]) for entry in log)
+    assert record.cost == pytest.approx(paid)
+
+
+def _cost(usage: dict[str, int], rates: Rates) -> float:
+    return (usage["input_tokens"] * rates.input + usage["output_tokens"] * rates.output) / 1_000_000
 
 
 async def test_orders_in_a_message_reach_the_model_as_data_only(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from prometheus_client import start_http_server
@@ -25,7 +26,7 @@ DEADLINE = 3.0
 
 
 def _impatient(config: WorkerConfig) -> Summariser:
-    return Anthropic(base_url=config.base_url, key_env=config.key_env, deadline=DEADLINE)
+    return Anthropic.of(replace(config, call_deadline=DEADLINE))
 
 
 def _with_fields(record: logging.LogRecord) -> bool:

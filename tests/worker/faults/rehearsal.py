@@ -108,11 +108,21 @@ def rehearse(scene: Scene, row: Row) -> Seen:
     scene.do(host, conversation())
     seen = look(scene, host, before)
     if not row.end.published:
-        scene.standin.control.reset()
+        scene.recover()
         scene.do(host, conversation())
         seen.asked_again = scene.standin.control.requests(settled=True)
         assert host.record(1).version == 1
     return seen
+
+
+def rehearse_once(scene: Scene, row: Row) -> Seen:
+    """Let one call of a job meet the fault, and the calls after it a provider that is well."""
+    scene.listen()
+    host = host_of(scene, "once", IMPATIENT if row.fault.kind is Kind.HANG else "")
+    scene.standin.control.queue(row.fault.model_copy(update={"when": WHEN[row.where]}))
+    before = scene.figures()
+    scene.do(host, conversation())
+    return look(scene, host, before)
 
 
 def look(scene: Scene, host: HostSide, before: Figures) -> Seen:

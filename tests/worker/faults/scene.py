@@ -21,6 +21,7 @@ from ebbtide.courier import Courier
 from ebbtide.turns.memory import Mailbox
 from ebbtide_cli.child import end, spawn
 from ebbtide_cli.embedded import EmbeddedServer
+from ebbtide_core import names
 from ebbtide_core.metrics import NullRecorder
 from ebbtide_core.permits import PermitSender
 from ebbtide_core.store import fleet_calls
@@ -75,6 +76,8 @@ class Scene:
             "concurrency": 2,
             "tick": 1.0,
             "grace": 1.0,
+            "retry_base": 0.02,
+            "retry_cap": 0.1,
         }
         told = {"TEST_WORKER": json.dumps(config), "TEST_PORT": str(self._port), KEY_ENV: KEY}
         env = {**os.environ, **told, "no_proxy": "127.0.0.1"}
@@ -97,9 +100,17 @@ class Scene:
         return self._log.read_bytes()[self._heard :].decode(errors="replace")
 
     def listen(self) -> None:
-        """Forget what the worker logged, and what the stand-in was told and asked."""
+        """Forget what the worker logged, and let the provider recover."""
         self._heard = self._log.stat().st_size
+        self.recover()
+
+    def recover(self) -> None:
+        """Forget what the stand-in was told and asked, and what is known of accounts: no block or limit is
+        left to sit out.
+        """
         self.standin.control.reset()
+        for key in self.data.scan_iter(names.account("").replace("{a:", "{a:*")):
+            self.data.delete(key)
 
     def figures(self) -> Figures:
         """Return all counters of the worker, scraped as Prometheus would."""

@@ -34,16 +34,18 @@ def partial_of(answer: object, fields: Sequence[str]) -> Partial:
     """Return the summary that an answer holds, and what it cost.
 
     Why the model stopped and what it cost is read first, so a fault carries the usage: raises SummariserFault
-    of a kind for each stop but the normal one, UNEXPECTED for what is no message, and as `draft.summary_of`.
+    of a kind for each stop but the normal one, UNREADABLE for what is no message of the API, and as
+    `draft.summary_of`.
     """
     usage = usage_of(answer)
-    if not isinstance(answer, Message):
-        raise SummariserFault(FaultKind.UNEXPECTED, f"{type(answer).__name__} instead of a message", usage)
-    reason = str(answer.stop_reason)
+    reason: object = getattr(answer, "stop_reason", None)
+    content: object = getattr(answer, "content", None)
+    if not (isinstance(answer, Message) and isinstance(reason, str) and isinstance(content, list)):
+        raise SummariserFault(FaultKind.UNREADABLE, f"{type(answer).__name__} instead of an answer", usage)
     if reason != "end_turn":
         told = reason if reason in _STOPS else "unknown"
         raise SummariserFault(_STOPS.get(reason, FaultKind.UNEXPECTED), f"stop reason {told}", usage)
-    return Partial(summary_of(_text(answer), usage, fields), usage)
+    return Partial(summary_of(_text(content), usage, fields), usage)
 
 
 def usage_of(answer: object) -> Usage:
@@ -56,9 +58,7 @@ def _figure(value: object) -> int:
     return value if isinstance(value, int) and value > 0 else 0
 
 
-def _text(answer: Message) -> str:
+def _text(content: list[object]) -> str:
     """Return the words of all text blocks; thinking and unknown blocks are passed over."""
-    content: object = getattr(answer, "content", None)
-    blocks = content if isinstance(content, list) else []
-    texts = (getattr(block, "text", None) for block in blocks if getattr(block, "type", None) == "text")
+    texts = (getattr(block, "text", None) for block in content if getattr(block, "type", None) == "text")
     return "".join(text for text in texts if isinstance(text, str))

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Final, Protocol
 
 from ebbtide_core.contract.record import SummariserName, Usage
+from ebbtide_core.contract.tenant import BlockReason
 from ebbtide_core.errors import EbbtideError
 from ebbtide_core.summary.extract import Reader
 from ebbtide_core.summary.model import Summary
@@ -15,40 +16,85 @@ from ebbtide_core.summary.source import SourceMessage
 
 
 class FaultKind(StrEnum):
-    """Why a summariser's call gave nothing usable."""
+    """Why a summariser's call gave nothing usable.
+
+    The provider's trouble: RATE_LIMITED; OVERLOADED (it has too much to do); UNAVAILABLE (any other 5xx);
+    TIMEOUT; CONNECTION (no response, or half of one); UNREADABLE (a response that is no answer of the API).
+    The account's: AUTH, SPEND_LIMIT, NOT_FOUND (no such model or endpoint). No call was made: BLOCKED (the
+    account's breaker or block), BUDGET (the tenant has used up its day). What the call was shown: TOO_LONG
+    (more tokens than the window), TOO_LARGE (more bytes than the API takes), BAD_REQUEST. What was answered:
+    REFUSED, TRUNCATED, EMPTY, NOT_JSON, SCHEMA, TOOL_CALL, UNEXPECTED.
+    """
 
     RATE_LIMITED = "rate_limited"
+    OVERLOADED = "overloaded"
     UNAVAILABLE = "unavailable"
     TIMEOUT = "timeout"
+    CONNECTION = "connection"
+    UNREADABLE = "unreadable"
+    AUTH = "auth"
+    SPEND_LIMIT = "spend_limit"
+    NOT_FOUND = "not_found"
+    BLOCKED = "blocked"
+    BUDGET = "budget"
+    TOO_LONG = "too_long"
+    TOO_LARGE = "too_large"
+    BAD_REQUEST = "bad_request"
     REFUSED = "refused"
     TRUNCATED = "truncated"
     EMPTY = "empty"
     NOT_JSON = "not_json"
     SCHEMA = "schema"
     TOOL_CALL = "tool_call"
-    TOO_LONG = "too_long"
-    BAD_REQUEST = "bad_request"
-    AUTH = "auth"
     UNEXPECTED = "unexpected"
 
 
-PROVIDER_DOWN: Final = frozenset({FaultKind.RATE_LIMITED, FaultKind.UNAVAILABLE, FaultKind.TIMEOUT})
-"""Kinds that say something about the provider and nothing about the session: they settle neutral."""
+PROVIDER_DOWN: Final = frozenset(
+    {
+        FaultKind.RATE_LIMITED,
+        FaultKind.OVERLOADED,
+        FaultKind.UNAVAILABLE,
+        FaultKind.TIMEOUT,
+        FaultKind.CONNECTION,
+        FaultKind.UNREADABLE,
+    }
+)
+"""Kinds that say something about the provider, and may be gone a moment later."""
 
-UNREAD: Final = PROVIDER_DOWN | {FaultKind.AUTH}
-"""Kinds that say nothing about what the call was shown: nobody has looked at it."""
+ACCOUNT: Final = frozenset({FaultKind.AUTH, FaultKind.SPEND_LIMIT, FaultKind.NOT_FOUND})
+"""Kinds that say something about the account and its settings, and stay until somebody changes them."""
+
+UNREAD: Final = PROVIDER_DOWN | ACCOUNT | {FaultKind.BLOCKED, FaultKind.BUDGET}
+"""Kinds that say nothing about what the call was shown, nor about the session: they settle neutral."""
 
 
 class SummariserFault(EbbtideError):
     """A call gave nothing usable. `detail` is for people and holds neither content nor secrets.
 
-    `usage` is what the provider charged for the call all the same.
+    `usage` is what the provider charged for the call all the same; `uncertain`: it may have charged for more
+    than it told, since no answer came. `retry_after` is for how many seconds the provider, or the account's
+    limiter, wants to be left alone. `block` says why the tenant's account can't be used now. `ramp`,
+    of RATE_LIMITED: not the use is too high, it rises too fast.
     """
 
-    def __init__(self, kind: FaultKind, detail: str = "", usage: Usage | None = None) -> None:
+    def __init__(
+        self,
+        kind: FaultKind,
+        detail: str = "",
+        usage: Usage | None = None,
+        *,
+        retry_after: float | None = None,
+        uncertain: bool = False,
+        block: BlockReason | None = None,
+        ramp: bool = False,
+    ) -> None:
         self.kind = kind
         self.detail = detail
         self.usage = usage or Usage()
+        self.retry_after = retry_after
+        self.uncertain = uncertain
+        self.block = block
+        self.ramp = ramp
         super().__init__(f"{kind.value}: {detail}" if detail else kind.value)
 
 

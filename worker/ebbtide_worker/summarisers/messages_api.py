@@ -25,15 +25,14 @@ _TALKATIVE: Final = ("anthropic", "httpx2", "httpcore2")
 
 
 class MessagesApi:
-    """The client of one process. Belongs to the event loop of its first call; holds the key and shows it to
-    nobody.
+    """The client of one endpoint and key. Belongs to the event loop of its first call; holds the key and
+    shows it to nobody.
     """
 
-    def __init__(self, *, model: str, base_url: str, key: str, deadline: float) -> None:
+    def __init__(self, *, base_url: str, key: str, deadline: float) -> None:
         for name in _TALKATIVE:
             logger = logging.getLogger(name)
             logger.setLevel(max(logger.level, logging.WARNING))
-        self._model = model
         self._deadline = deadline
         self._client = AsyncAnthropic(
             api_key=key,
@@ -42,8 +41,8 @@ class MessagesApi:
             timeout=Timeout(deadline, connect=min(deadline, _CONNECT_SECONDS)),
         )
 
-    async def ask(self, request: Request) -> Partial:
-        """Return the summary that answers a request. Raises SummariserFault.
+    async def ask(self, model: str, request: Request) -> Partial:
+        """Return the summary with which a model answers a request. Raises SummariserFault.
 
         The deadline is that of the whole call: the SDK's own time-outs start anew with each piece that
         arrives.
@@ -51,7 +50,7 @@ class MessagesApi:
         try:
             async with timeout(self._deadline):
                 answer: object = await self._client.messages.create(
-                    model=self._model,
+                    model=model,
                     max_tokens=MAX_OUTPUT,
                     system=request.system,
                     messages=[{"role": "user", "content": request.user}],
