@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from types import FunctionType
 
 import typer
 
+from ebbtide_cli.named import imported
 from ebbtide_core.store.codec import PLAIN, Codec
 
 
@@ -17,9 +17,8 @@ def named_codec(name: str) -> Codec:
     """
     if not name:
         return PLAIN
-    where, _, what = name.partition(":")
     try:
-        found = getattr(import_module(where), what)
+        found = imported(name)
     except (ImportError, AttributeError, ValueError) as error:
         raise _wrong(name, str(error)) from None
     try:

@@ -53,6 +53,11 @@ class EmbeddedServer:
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
+    def kept(self) -> bool:
+        """Does the data outlive `close()`?"""
+        return not self._own_dir
+
+    @property
     def url(self) -> str:
         """The address for the state store: `redis://…` or `unix://…`."""
         return f"redis://{_HOST}:{self._port}/0" if self._tcp else f"unix://{self._socket}?db=0"

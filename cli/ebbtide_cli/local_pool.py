@@ -18,9 +18,9 @@ from ebbtide_cli.settings import PREFIX, Settings
 from ebbtide_core.errors import EbbtideError
 
 READY_SECONDS: Final = 30.0
-STOP_SECONDS: Final = 5.0
-"""How long a worker may take to be ready, and to end after SIGTERM; then it is killed, which its leases
-bear."""
+STOP_SECONDS: Final = 10.0
+"""How long a worker may take to be ready, and to end once its grace is over; then it is killed, which its
+leases bear."""
 
 _POLL_SECONDS: Final = 0.02
 _LOG_TAIL: Final = 2_000
@@ -31,7 +31,9 @@ class PoolFailed(EbbtideError):
 
 
 class LocalPool:
-    """Server and workers. The workers' settings are those given, but for the URLs.
+    """Server and workers. The workers' settings are those given, but for the URLs and the port that tells
+    health, which only one process can have. They get no grace where the data goes with the pool: nobody would
+    see what they still publish.
 
     `quiet`: what workers write goes to files beside the server's data and is told when one fails; otherwise
     it goes to this process's stderr.
@@ -55,6 +57,10 @@ class LocalPool:
     def broker(self) -> str:
         """The URL of the broker, as Celery spells it."""
         return self._server.broker_url
+
+    @property
+    def _grace(self) -> float:
+        return self._settings.grace if self._server.kept else 0.0
 
     def start(self) -> None:
         """Start everything and return when jobs are taken. Raises PoolFailed or EmbeddedServerError."""
@@ -81,7 +87,7 @@ class LocalPool:
         workers, self._workers = self._workers, []
         for worker in workers:
             worker.send_signal(signal.SIGTERM)
-        deadline = time.monotonic() + STOP_SECONDS
+        deadline = time.monotonic() + self._grace + STOP_SECONDS
         for worker in workers:
             await_end(worker, max(0.0, deadline - time.monotonic()))
         for number in range(len(workers)):
@@ -99,7 +105,8 @@ class LocalPool:
             "--ready-file",
             str(self._ready_file(number)),
         ]
-        given = {**self._settings.model_dump(), "state": self.state, "broker": self.broker}
+        own = {"state": self.state, "broker": self.broker, "grace": self._grace, "health_port": 0}
+        given = {**self._settings.model_dump(), **own}
         env = {f"{PREFIX}{name.upper()}": str(value) for name, value in given.items()}
         with self._log_file(number).open("wb") if self._quiet else nullcontext() as output:
             return spawn(command, death_signal=signal.SIGKILL, output=output, env={**os.environ, **env})

@@ -10,7 +10,9 @@ import typer
 State = Annotated[
     str | None,
     typer.Option(
-        "--state", metavar="URL", help="State store: redis://, rediss:// or unix:// [EBBTIDE_STATE]"
+        "--state",
+        metavar="URL",
+        help="State store: redis://, rediss://, unix:// or redis+cluster:// [EBBTIDE_STATE]",
     ),
 ]
 Broker = Annotated[
@@ -55,6 +57,60 @@ Grace = Annotated[
     float | None,
     typer.Option(
         "--grace", metavar="SECONDS", help="A stopping worker gives its jobs this long [EBBTIDE_GRACE]"
+    ),
+]
+Liveness = Annotated[
+    float | None,
+    typer.Option(
+        "--liveness",
+        metavar="SECONDS",
+        help="A worker that gets no permit for so long counts as dead [EBBTIDE_LIVENESS]",
+    ),
+]
+HealthHost = Annotated[
+    str | None,
+    typer.Option("--health-host", metavar="HOST", help="Address of that port [EBBTIDE_HEALTH_HOST]"),
+]
+HealthPort = Annotated[
+    int | None,
+    typer.Option(
+        "--health-port", metavar="PORT", help="Port of a worker's GET /live and /ready [EBBTIDE_HEALTH_PORT]"
+    ),
+]
+MapPerJob = Annotated[
+    int | None,
+    typer.Option(
+        "--map-per-job", metavar="N", help="Calls that a job has side by side [EBBTIDE_MAP_PER_JOB]"
+    ),
+]
+MapPerProcess = Annotated[
+    int | None,
+    typer.Option(
+        "--map-per-process",
+        metavar="N",
+        help="Calls of all jobs, so also jobs at most [EBBTIDE_MAP_PER_PROCESS]",
+    ),
+]
+CallDeadline = Annotated[
+    float | None,
+    typer.Option(
+        "--call-deadline", metavar="SECONDS", help="A call may take this long [EBBTIDE_CALL_DEADLINE]"
+    ),
+]
+TenantCap = Annotated[
+    int | None,
+    typer.Option(
+        "--tenant-cap",
+        metavar="N",
+        help="Jobs of one tenant in the whole fleet, unless its policy says [EBBTIDE_TENANT_CAP]",
+    ),
+]
+CredentialsName = Annotated[
+    str | None,
+    typer.Option(
+        "--credentials",
+        metavar="MODULE:FUNCTION",
+        help="Gives the secret of a tenant and a name, for call:name [EBBTIDE_CREDENTIALS]",
     ),
 ]
 CodecName = Annotated[

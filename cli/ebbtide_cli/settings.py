@@ -40,7 +40,29 @@ class Settings(BaseSettings):
     tick: float = Field(
         default=_POLICY.tick, gt=0, description="seconds between a worker's maintenance ticks"
     )
-    grace: float = Field(default=20.0, ge=0, description="seconds a stopping worker gives its jobs to end")
+    grace: float = Field(
+        default=20.0, ge=0, description="seconds a stopping worker gives its jobs, then it hands them back"
+    )
+    liveness: float = Field(
+        default=60.0, gt=0, description="seconds without a permit after which a worker counts as dead"
+    )
+    health_host: str = Field(default="127.0.0.1", description="address at which a worker tells its health")
+    health_port: int = Field(
+        default=0, ge=0, le=65_535, description="port at which a worker tells its health; 0: nowhere"
+    )
+    map_per_job: int = Field(
+        default=8, ge=1, le=1_000, description="calls of the summariser that a job has side by side"
+    )
+    map_per_process: int = Field(
+        default=32, ge=1, le=10_000, description="calls of all jobs of a worker, so also its jobs at most"
+    )
+    call_deadline: float = Field(default=120.0, gt=0, description="seconds a call of the summariser may take")
+    tenant_cap: int = Field(
+        default=8, ge=1, description="jobs of one tenant in the whole fleet, unless its policy says"
+    )
+    credentials: str = Field(
+        default="", description="module:function that gives the secret of a tenant and a name"
+    )
     codec: str = Field(default="", description="module:object that encodes what is kept at rest")
     log_format: LogFormat = Field(default="auto", description="console on a terminal, else JSON lines")
     log_level: LogLevel = Field(default="info", description="least level that is logged")

@@ -9,6 +9,7 @@ import typer
 
 from ebbtide_cli import options
 from ebbtide_cli.codec import named_codec
+from ebbtide_cli.lookup import named_lookup
 from ebbtide_cli.settings import ANTHROPIC, EXTRACTIVE, Settings
 
 if TYPE_CHECKING:
@@ -41,13 +42,23 @@ def worker(
     running_lease: options.RunningLease = None,
     tick: options.Tick = None,
     grace: options.Grace = None,
+    liveness: options.Liveness = None,
+    health_host: options.HealthHost = None,
+    health_port: options.HealthPort = None,
+    map_per_job: options.MapPerJob = None,
+    map_per_process: options.MapPerProcess = None,
+    call_deadline: options.CallDeadline = None,
+    tenant_cap: options.TenantCap = None,
+    credentials: options.CredentialsName = None,
     codec: options.CodecName = None,
     metrics_port: MetricsPort = None,
     ready_file: ReadyFile = None,
     log_format: options.LogFormatName = None,
     log_level: options.LogLevelName = None,
 ) -> None:
-    """Take compaction jobs of a pool, make summaries, publish them. SIGTERM ends it after its jobs."""
+    """Take compaction jobs of a pool, make summaries, publish them. SIGTERM ends it after its jobs or
+    its grace, a second one at once. What is not done then goes back to the others.
+    """
     serve_worker(
         Settings.read(
             state=state,
@@ -59,6 +70,14 @@ def worker(
             running_lease=running_lease,
             tick=tick,
             grace=grace,
+            liveness=liveness,
+            health_host=health_host,
+            health_port=health_port,
+            map_per_job=map_per_job,
+            map_per_process=map_per_process,
+            call_deadline=call_deadline,
+            tenant_cap=tenant_cap,
+            credentials=credentials,
             codec=codec,
             log_format=log_format,
             log_level=log_level,
@@ -69,7 +88,7 @@ def worker(
 
 
 def serve_worker(settings: Settings, metrics_port: int | None, ready_file: Path | None) -> None:
-    """Run a worker in this process until it is told to stop."""
+    """Run a worker in this process until it is told to stop. Raises typer.Exit when it can't work."""
     from celery import signals
 
     from ebbtide_cli import log
@@ -88,7 +107,9 @@ def serve_worker(settings: Settings, metrics_port: int | None, ready_file: Path 
 
     signals.setup_logging.connect(keep_logging, weak=False)
     signals.worker_ready.connect(ready, weak=False)
-    serve(create_app(worker_config(settings), _recorder(metrics_port)), "--without-heartbeat")
+    code = serve(create_app(worker_config(settings), _recorder(metrics_port)), "--without-heartbeat")
+    if code:
+        raise typer.Exit(code)
 
 
 def worker_config(settings: Settings) -> WorkerConfig:
@@ -108,6 +129,14 @@ def worker_config(settings: Settings) -> WorkerConfig:
         renew_every=RENEWED * settings.running_lease,
         tick=settings.tick,
         grace=settings.grace,
+        liveness=settings.liveness,
+        health_host=settings.health_host,
+        health_port=settings.health_port,
+        map_per_job=settings.map_per_job,
+        map_per_process=settings.map_per_process,
+        call_deadline=settings.call_deadline,
+        tenant_cap=settings.tenant_cap,
+        credentials=named_lookup(settings.credentials),
         codec=named_codec(settings.codec),
     )
 

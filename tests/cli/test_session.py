@@ -14,8 +14,10 @@ from rich.console import Console
 
 from ebbtide import Policy, Pool
 from ebbtide_cli.embedded import EmbeddedServer
+from ebbtide_cli.hand.look import ago
+from ebbtide_cli.hand.talk import NotThere
 from ebbtide_cli.session import document, screen
-from ebbtide_cli.session.desk import Desk, NotThere, Seen, opened
+from ebbtide_cli.session.desk import Desk, Seen, opened
 from ebbtide_cli.session.difference import PROSE_FIELDS, difference
 from ebbtide_cli.settings import Settings
 from ebbtide_core.contract.review import ReviewEntry
@@ -269,4 +271,4 @@ def test_nothing_from_outside_is_obeyed(desk: Desk, server: EmbeddedServer, stor
 )
 def test_durations_are_told_in_their_largest_unit(seconds: float, told: str) -> None:
     """Rounded down."""
-    assert screen.ago(seconds) == told
+    assert ago(seconds) == told

@@ -2,54 +2,27 @@
 
 from __future__ import annotations
 
-import json
-import logging
-import re
-import shlex
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
+from functools import partial
 
 import pytest
-from typer.testing import CliRunner, Result
 
 from ebbtide_cli.embedded import EmbeddedServer
-from ebbtide_cli.main import app
 from ebbtide_core.names import Owner
 from ebbtide_core.store.client import SyncStore
-from tests.cli.command import environment, run
+from tests.cli.by_hand import Command, ebbtide, printed, refused
+from tests.cli.command import run
 from tests.cli.test_session import ACME, lived, store
 from tests.store.clock import Database
 
-__all__ = ["store"]
+__all__ = ["ebbtide", "store"]
 
-Command = Callable[..., Result]
-
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "operations.md"
 THIS = ("chat", "--tenant", "acme")
-SUBCOMMANDS = ("list", "show", "history", "diff", "withdraw", "forget")
 
 
 @pytest.fixture
-def command(server: EmbeddedServer, database: Database) -> Iterator[Command]:
-    """Runs a subcommand in this process; `said` is what the user answers. Logging is as before afterwards."""
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-
-    def invoke(*arguments: str, said: str = "") -> Result:
-        env = environment(EBBTIDE_STATE=server.url)
-        return CliRunner().invoke(app, ["session", *arguments], input=said, env=env)
-
-    yield invoke
-    logging.captureWarnings(False)
-    root.handlers, root.level = handlers, level
-
-
-def printed(command: Command, *arguments: str) -> Any:
-    """Return the JSON that a subcommand prints."""
-    done = command(*arguments)
-    assert (done.exit_code, done.stderr) == (0, "")
-    return json.loads(done.stdout)
+def command(ebbtide: Command) -> Command:
+    """Runs a subcommand."""
+    return partial(ebbtide, "session")
 
 
 def test_a_session_from_the_list_to_its_end(
@@ -111,9 +84,7 @@ def test_withdrawing_is_asked_about(command: Command, server: EmbeddedServer, st
 
 def test_what_is_not_there_is_told_on_stderr(command: Command) -> None:
     """Exit code 1, and where to look; stdout stays empty for whoever reads JSON."""
-    done = command("show", *THIS, "--json")
-    assert (done.exit_code, done.stdout) == (1, "")
-    assert "ebbtide session list" in done.stderr
+    assert "ebbtide session list" in refused(command, "show", *THIS, "--json")
 
 
 def test_a_store_that_is_away_is_told(command: Command) -> None:
@@ -131,24 +102,26 @@ def test_a_name_outside_the_limits_is_told(command: Command) -> None:
     assert "1 to 256" in done.stderr
 
 
-@pytest.mark.parametrize("name", SUBCOMMANDS)
-def test_every_subcommand_explains_itself(command: Command, name: str) -> None:
-    """With a sentence, its flags and an example."""
-    told = command(name, "--help").stdout
-    assert "Example:" in told
-    assert f"ebbtide session {name}" in " ".join(told.split())
-    assert "--json" in told
+@pytest.mark.parametrize("word", ["off", "shadow", "on"])
+def test_a_mode_is_set_and_taken_back(
+    command: Command, server: EmbeddedServer, store: SyncStore, word: str
+) -> None:
+    """The list and the session tell it, and hosts are told at their next turn."""
+    lived(server, store)
+    assert printed(command, "mode", "chat", word, "--tenant", "acme", "--json")["mode"] == word
+    assert printed(command, "show", *THIS, "--json")["mode"] == word
+    assert printed(command, "list", "--json")["sessions"][0]["mode"] == word
+    assert f"mode        {word}\n" in command("show", *THIS).stdout
+    assert "as they" in " ".join(command("mode", "chat", "default", "--tenant", "acme").stdout.split())
+    assert printed(command, "show", *THIS, "--json")["mode"] is None
 
 
-def test_documented_commands_are_understood(command: Command) -> None:
-    """Each that the operations page shows: without such a session it ends with 0 or 1, not with its usage."""
-    shown = re.findall(
-        r"`ebbtide session ([^`]+)`|^ {4}ebbtide session (.+)$", PAGE.read_text(), re.MULTILINE
-    )
-    given = [shlex.split(one or other) for one, other in shown]
-    assert {arguments[0] for arguments in given} == set(SUBCOMMANDS)
-    for arguments in given:
-        assert command(*arguments).exit_code in (0, 1), arguments
+def test_a_mode_that_there_is_not_is_told(command: Command) -> None:
+    """With those that there are; and so is a session that there is not."""
+    done = command("mode", "chat", "paused", "--tenant", "acme")
+    assert done.exit_code == 2
+    assert "shadow" in done.stderr
+    assert "ebbtide session list" in refused(command, "mode", "chat", "off", "--tenant", "acme")
 
 
 def test_names_of_any_kind_can_be_given(

@@ -24,6 +24,14 @@ def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         "RUNNING_LEASE",
         "TICK",
         "GRACE",
+        "LIVENESS",
+        "HEALTH_HOST",
+        "HEALTH_PORT",
+        "MAP_PER_JOB",
+        "MAP_PER_PROCESS",
+        "CALL_DEADLINE",
+        "TENANT_CAP",
+        "CREDENTIALS",
         "CODEC",
     ):
         monkeypatch.delenv(f"EBBTIDE_{name}", raising=False)
@@ -93,6 +101,41 @@ def test_a_worker_is_told_what_was_set() -> None:
     assert (config.model, config.base_url, config.key_env) == ("m", "http://x", "ANTHROPIC_API_KEY")
     assert config.summariser == "extractive"
     assert (config.running_lease, config.renew_every, config.tick, config.grace) == (6, 2, 0.5, 0)
+
+
+def test_every_limit_of_a_worker_can_be_set() -> None:
+    """Under the same name, by flag or variable."""
+    limits = {
+        "liveness": 9.0,
+        "health_host": "0.0.0.0",
+        "health_port": 8081,
+        "map_per_job": 3,
+        "map_per_process": 5,
+        "call_deadline": 7.0,
+        "tenant_cap": 2,
+    }
+    config = worker_config(Settings.read(state="redis://a", **limits))
+    assert {name: getattr(config, name) for name in limits} == limits
+    assert config.slots == 5
+
+
+def secret_of(tenant: str, name: str) -> str:
+    """What gives the tests' secrets."""
+    return f"{name} of {tenant}"
+
+
+def test_the_function_that_gives_secrets_is_named() -> None:
+    """It is the very one, and nothing of it is in the config's text."""
+    config = worker_config(Settings.read(credentials="tests.cli.test_settings:secret_of"))
+    assert config.credentials is secret_of
+    assert "secret_of" not in repr(config)
+
+
+@pytest.mark.parametrize("name", ["no.such.module:x", "tests.cli", "json:nothing", "json:__name__", ":x"])
+def test_what_gives_no_secrets_is_refused(name: str) -> None:
+    """With the flag, the variable, and how to name one."""
+    with pytest.raises(typer.BadParameter, match="--credentials or EBBTIDE_CREDENTIALS"):
+        worker_config(Settings.read(credentials=name))
 
 
 def test_a_worker_that_is_told_nothing_has_the_documented_defaults() -> None:

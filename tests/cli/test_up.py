@@ -35,8 +35,26 @@ def url_of(up: Running) -> str:
     return found[0]
 
 
+def worker_of(up: Running) -> Path:
+    """Return the /proc folder of the only worker of a pool."""
+    (found,) = [
+        Path(f"/proc/{pid}")
+        for pid in up.children()
+        if b"ebbtide_cli" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    ]
+    return found
+
+
+def grace_of(up: Running) -> str:
+    """Return the grace that the pool's worker is given."""
+    given = dict(pair.split("=", 1) for pair in (worker_of(up) / "environ").read_text().split("\0") if pair)
+    return given["EBBTIDE_GRACE"]
+
+
 def test_a_host_that_connects_gets_its_summaries(tmp_path: Path) -> None:
-    """With nothing but the URL shown, a session is compacted by the workers of the pool."""
+    """With nothing but the URL shown, a session is compacted by the workers of the pool. They get no grace,
+    since what they publish goes with the pool.
+    """
     with running(tmp_path, "up") as up:
         with Pool(url_of(up), policy=Policy(wait_budget=30.0)) as pool:
             session = pool.session(tenant="t", session_id="s", model="gpt-test", context_window=4_000)
@@ -45,6 +63,7 @@ def test_a_host_that_connects_gets_its_summaries(tmp_path: Path) -> None:
         store = SyncStore(url_of(up), timeout=5.0)
         assert store.run(tally_calls.tally(Owner("t", "s"))) == {tally_calls.ENQUEUED: 1}
         store.close()
+        assert grace_of(up) == "0.0"
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda s: s.name)
@@ -65,15 +84,16 @@ def test_a_worker_that_dies_ends_it_loudly(tmp_path: Path) -> None:
     with running(tmp_path, "up") as up:
         url_of(up)
         children = up.children()
-        (worker,) = [pid for pid in children if b"ebbtide_cli" in Path(f"/proc/{pid}/cmdline").read_bytes()]
-        os.kill(worker, signal.SIGKILL)
+        os.kill(int(worker_of(up).name), signal.SIGKILL)
         assert up.process.wait(STOP_SECONDS) == 1
         wait_until(lambda: not any(map(runs, children)), "its processes ended", STOP_SECONDS)
         assert "worker 0 ended by itself" in up.output
 
 
 def test_data_is_kept_in_a_folder_that_is_given(tmp_path: Path) -> None:
-    """A second `up` on the same folder and port holds what the first one did."""
+    """A second `up` on the same folder and port holds what the first one did; so its workers get their
+    grace.
+    """
     owner = Owner("t", "s")
     data = tmp_path / "data"
     urls: list[str] = []
@@ -86,5 +106,6 @@ def test_data_is_kept_in_a_folder_that_is_given(tmp_path: Path) -> None:
             store.run(tally_calls.tally_add(owner, event, ttl=600))
             counted = store.run(tally_calls.tally(owner))
             store.close()
+            assert grace_of(up) == "20.0"
     assert urls[0] == urls[1]
     assert counted == {"first": 1, "second": 1}

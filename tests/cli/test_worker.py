@@ -51,6 +51,13 @@ def test_an_unknown_summariser_is_told_before_anything_starts(server: EmbeddedSe
     assert "extractive" in done.stderr
 
 
+def test_a_worker_that_can_not_work_ends_with_code_1() -> None:
+    """So that a supervisor which starts it again on failure does."""
+    done = run("worker", "--state", "ftp://nowhere", "--broker", "redis://127.0.0.1:1/0")
+    assert done.returncode == 1
+    assert "not a state URL" in done.stderr + done.stdout
+
+
 def test_every_command_explains_itself() -> None:
     """Help names the commands; each has a sentence, its flags and an example."""
     told = run("--help").stdout

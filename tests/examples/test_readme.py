@@ -25,5 +25,5 @@ def test_its_commands_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_it_tells_every_file() -> None:
     """A new example is not forgotten."""
-    files = {path.name for path in FOLDER.glob("*.py")} - {"__init__.py"}
-    assert set(re.findall(r"^\| `(\w+\.py)` \|", TEXT, re.M)) == files
+    files = {path.name for path in FOLDER.glob("*.*")} - {"__init__.py", "README.md"}
+    assert set(re.findall(r"^\| `(\w+\.\w+)` \|", TEXT, re.M)) == files

@@ -61,6 +61,7 @@ class Watcher:
                 model=NEUTRAL_MODEL,
                 state_ttl=self._policy.state_ttl,
                 breaker_cooldown=self._policy.breaker_cooldown,
+                breaker_cooldown_seconds=self._policy.breaker_cooldown_seconds,
             )
         )
 

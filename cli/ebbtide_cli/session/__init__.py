@@ -1,1 +1,1 @@
-"""`ebbtide session`: looks at sessions by hand, withdraws versions, forgets sessions."""
+"""`ebbtide session`: looks at sessions by hand, withdraws versions, sets modes, forgets sessions."""

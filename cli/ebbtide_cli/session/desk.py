@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
 from ebbtide_cli.codec import named_codec
+from ebbtide_cli.hand.store import opened_store
+from ebbtide_cli.hand.talk import NotThere
 from ebbtide_cli.settings import Settings, shown
 from ebbtide_core import names
 from ebbtide_core.contract.record import RecordHeader, SummaryRecord
-from ebbtide_core.errors import ContractError, EbbtideError
+from ebbtide_core.errors import ContractError
 from ebbtide_core.names import Owner
-from ebbtide_core.policy import Policy
+from ebbtide_core.policy import Mode, Policy
 from ebbtide_core.store import blob_calls, session_calls, tally_calls
 from ebbtide_core.store.client import SyncStore
 from ebbtide_core.store.codec import Codec, unseal
 from ebbtide_core.store.forget import Forgotten, forget
 from ebbtide_core.store.results import Reviewed, StateView
 
-STORE_SECONDS: Final = 5.0
-"""How long the command waits for one answer of the store."""
-
 SHUT_SECONDS: Final = 2 * Policy().job_deadline
 """How long memos of a forgotten session can't be stored again: longer than a job that still runs may take."""
-
-
-class NotThere(EbbtideError):
-    """The store holds no such session, or not what was asked of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +60,28 @@ class Desk:
     codec: Codec
     address: str
 
-    def sessions(self, tenant: str | None, limit: int) -> tuple[list[Seen], int]:
-        """Return the sessions that were written last, latest first, and how many there are in all."""
+    def sessions(
+        self, tenant: str | None, limit: int | None, wanted: Callable[[StateView], bool] | None = None
+    ) -> tuple[list[Seen], int]:
+        """Return the wanted sessions that were written last, latest first, and how many there are in all.
+
+        Without `wanted` any is; without `limit` all are returned.
+        """
         count = 0
 
         def all_seen() -> Iterator[Seen]:
             nonlocal count
             for owners in self._owners(names.states(tenant)):
                 states = self.store.run_all([session_calls.look(owner) for owner in owners])
-                seen = [Seen(o, state) for o, state in zip(owners, states, strict=True) if state]
+                there = [Seen(o, state) for o, state in zip(owners, states, strict=True) if state]
+                seen = [each for each in there if wanted is None or wanted(each.state)]
                 count += len(seen)
                 yield from seen
 
-        latest = heapq.nsmallest(limit, all_seen(), key=lambda seen: (seen.state.idle, seen.owner.member))
+        def key(seen: Seen) -> tuple[float, str]:
+            return seen.state.idle, seen.owner.member
+
+        latest = sorted(all_seen(), key=key) if limit is None else heapq.nsmallest(limit, all_seen(), key)
         return latest, count
 
     def degraded(self, tenant: str | None, limit: int) -> tuple[list[Degraded], int]:
@@ -106,11 +110,7 @@ class Desk:
         """Return a session's state. Raises NotThere."""
         state = self.store.run(session_calls.look(owner))
         if state is None:
-            raise NotThere(
-                f"there is no session {owner.session_id!r} of tenant {owner.tenant!r} at {self.address}: it "
-                "never asked this store, was idle for too long, or was forgotten. `ebbtide session list` "
-                "shows those that there are."
-            )
+            raise self._no_session(owner)
         return state
 
     def review(self, owner: Owner) -> tuple[Reviewed, ...]:
@@ -120,6 +120,10 @@ class Desk:
     def tally(self, owner: Owner) -> dict[str, int]:
         """Return how often what happened to a session's jobs."""
         return self.store.run(tally_calls.tally(owner))
+
+    def tallies(self, owners: Sequence[Owner]) -> list[dict[str, int]]:
+        """Return the tallies of several sessions, in their order."""
+        return self.store.run_all([tally_calls.tally(owner) for owner in owners])
 
     def versions(self, owner: Owner, headers: Sequence[RecordHeader]) -> list[Version]:
         """Return the kept versions that headers name, in their order."""
@@ -158,6 +162,22 @@ class Desk:
         if not self.store.run(session_calls.withdraw(owner, number)):
             raise NotThere(f"version {number} is not kept any more")
 
+    def set_mode(self, owner: Owner, mode: Mode | None) -> None:
+        """Set how far hosts may go in a session; None: as they ask. Raises NotThere."""
+        if not self.store.run(session_calls.set_mode(owner, mode)):
+            raise self._no_session(owner)
+
+    def reset_breaker(self, owner: Owner) -> bool:
+        """Close a session's breaker; False when there is no such session."""
+        return self.store.run(session_calls.breaker_reset(owner))
+
+    def _no_session(self, owner: Owner) -> NotThere:
+        return NotThere(
+            f"there is no session {owner.session_id!r} of tenant {owner.tenant!r} at {self.address}: it "
+            "never asked this store, was idle for too long, or was forgotten. `ebbtide session list` "
+            "shows those that there are."
+        )
+
     def forget(self, owner: Owner) -> Forgotten:
         """Remove all of a session."""
         return forget(self.store, owner, shut=SHUT_SECONDS)
@@ -166,10 +186,6 @@ class Desk:
 @contextmanager
 def opened(settings: Settings) -> Iterator[Desk]:
     """Yield a desk at the state store that the settings name; its connections are closed in the end."""
-    url, _ = settings.urls
     codec = named_codec(settings.codec)
-    store = SyncStore(url, timeout=STORE_SECONDS)
-    try:
-        yield Desk(store, codec, shown(url))
-    finally:
-        store.close()
+    with opened_store(settings) as store:
+        yield Desk(store, codec, shown(settings.urls[0]))

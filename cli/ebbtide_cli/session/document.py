@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
 from typing import Any
 
+from ebbtide_cli.hand.look import moment
 from ebbtide_cli.session.desk import Degraded, Seen, Version
 from ebbtide_cli.session.difference import Difference
 from ebbtide_core.names import Owner
 from ebbtide_core.store.forget import Forgotten
 from ebbtide_core.store.results import Reviewed, StateView
-
-
-def moment(seconds: float) -> str:
-    """Return a time since the epoch, to the second."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def named(owner: Owner) -> dict[str, Any]:
@@ -57,9 +52,19 @@ def of_state(seen: Seen) -> dict[str, Any]:
         **of_session(seen),
         "incarnation": view.incarnation,
         "generation": view.generation,
-        "failures_in_a_row": state.failures,
+        **of_breaker(state),
         "split_brain": view.split_brain,
         "claim": _claim(state),
+    }
+
+
+def of_breaker(state: StateView) -> dict[str, Any]:
+    """Return a session's breaker."""
+    return {
+        "breaker": state.view.breaker.value,
+        "failures_in_a_row": state.failures,
+        "turns_open": state.turns_open,
+        "seconds_open": state.seconds_open,
     }
 
 

@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Final
 
 import typer
-from rich.console import Console
+from rich.markup import escape
 
-from ebbtide_cli.replay.shell import commanded
-from ebbtide_cli.replay.view import shown
+from ebbtide_cli.hand.talk import asked, console, errors_told, print_json, whose
 from ebbtide_cli.session import document, screen
 from ebbtide_cli.session.desk import Desk, Seen, opened
 from ebbtide_cli.session.difference import difference
 from ebbtide_cli.settings import Settings
 from ebbtide_core.names import Owner
+from ebbtide_core.policy import Mode
 
 
 @contextmanager
 def _desk(settings: Settings) -> Iterator[Desk]:
-    """Yield a desk; what goes wrong is told on stderr, so that JSON on stdout stays JSON."""
-    with commanded(Console(stderr=True, highlight=False)), opened(settings) as desk:
+    with errors_told(), opened(settings) as desk:
         yield desk
-
-
-def _console() -> Console:
-    return Console(highlight=False)
-
-
-def _print(value: Any) -> None:
-    typer.echo(json.dumps(value, indent=2))
 
 
 def list_sessions(settings: Settings, tenant: str | None, degraded: bool, limit: int, as_json: bool) -> None:
@@ -40,15 +30,15 @@ def list_sessions(settings: Settings, tenant: str | None, degraded: bool, limit:
         if degraded:
             found, count = desk.degraded(tenant, limit)
             if as_json:
-                _print({"found": count, "sessions": [document.of_degraded(each) for each in found]})
+                print_json({"found": count, "sessions": [document.of_degraded(each) for each in found]})
             else:
-                screen.show_degraded(_console(), found, count)
+                screen.show_degraded(console(), found, count)
             return
         seen, count = desk.sessions(tenant, limit)
         if as_json:
-            _print({"found": count, "sessions": [document.of_session(each) for each in seen]})
+            print_json({"found": count, "sessions": [document.of_session(each) for each in seen]})
         else:
-            screen.show_sessions(_console(), seen, count)
+            screen.show_sessions(console(), seen, count)
 
 
 def show(settings: Settings, tenant: str, session: str, as_json: bool) -> None:
@@ -59,9 +49,9 @@ def show(settings: Settings, tenant: str, session: str, as_json: bool) -> None:
         versions = desk.versions(owner, seen.state.view.headers)
         tally, turns = desk.tally(owner), desk.review(owner)
         if as_json:
-            _print(document.of_show(seen, versions, tally, turns))
+            print_json(document.of_show(seen, versions, tally, turns))
         else:
-            screen.show_session(_console(), seen, versions[-1:], tally, turns)
+            screen.show_session(console(), seen, versions[-1:], tally, turns)
 
 
 def history(settings: Settings, tenant: str, session: str, as_json: bool) -> None:
@@ -71,9 +61,9 @@ def history(settings: Settings, tenant: str, session: str, as_json: bool) -> Non
         versions = desk.versions(owner, desk.state(owner).view.headers)
         if as_json:
             told = [document.of_version(version) for version in versions]
-            _print({**document.named(owner), "versions": told})
+            print_json({**document.named(owner), "versions": told})
         else:
-            screen.show_versions(_console(), versions)
+            screen.show_versions(console(), versions)
 
 
 def diff(settings: Settings, tenant: str, session: str, earlier: int, later: int, as_json: bool) -> None:
@@ -82,9 +72,9 @@ def diff(settings: Settings, tenant: str, session: str, earlier: int, later: int
         owner = Owner.of(tenant, session)
         found = difference(desk.record(owner, earlier).summary, desk.record(owner, later).summary)
         if as_json:
-            _print(document.of_difference(owner, earlier, later, found))
+            print_json(document.of_difference(owner, earlier, later, found))
         else:
-            screen.show_difference(_console(), earlier, later, found)
+            screen.show_difference(console(), earlier, later, found)
 
 
 def withdraw(settings: Settings, tenant: str, session: str, number: int, sure: bool, as_json: bool) -> None:
@@ -93,15 +83,35 @@ def withdraw(settings: Settings, tenant: str, session: str, number: int, sure: b
         owner = Owner.of(tenant, session)
         desk.version(owner, number)
         effect = (
-            f"Hosts will no longer put version {number} of {_whose(owner)} into a conversation.\n"
+            f"Hosts will no longer put version {number} of {whose(owner)} into a conversation.\n"
             "Buffers that hold it already keep it. Numbers go on; it can't be undone."
         )
-        _asked(effect, "Withdraw it?", sure, as_json)
+        asked(effect, "Withdraw it?", sure, as_json)
         desk.withdraw(owner, number)
         if as_json:
-            _print({**document.named(owner), "withdrawn": number})
+            print_json({**document.named(owner), "withdrawn": number})
         else:
-            _console().print(f"Version {number} is withdrawn.")
+            console().print(f"Version {number} is withdrawn.")
+
+
+def mode(settings: Settings, tenant: str, session: str, word: Mode | None, as_json: bool) -> None:
+    """Set how far hosts may go in a session; None: as they ask."""
+    with _desk(settings) as desk:
+        owner = Owner.of(tenant, session)
+        desk.set_mode(owner, word)
+        if as_json:
+            print_json({**document.named(owner), "mode": None if word is None else word.value})
+        else:
+            effect = _EFFECTS[word]
+            console().print(f"{escape(whose(owner))}: {effect}, from the next turn on.")
+
+
+_EFFECTS: Final = {
+    None: "hosts go as far as they and the tenant's policy ask",
+    Mode.ON: "mode on, which takes back nothing that hosts or the tenant's policy hold back",
+    Mode.SHADOW: "mode shadow: summaries are made, and none is swapped in",
+    Mode.OFF: "mode off: turns are only measured",
+}
 
 
 def forget(settings: Settings, tenant: str, session: str, sure: bool, as_json: bool) -> None:
@@ -109,27 +119,15 @@ def forget(settings: Settings, tenant: str, session: str, sure: bool, as_json: b
     with _desk(settings) as desk:
         owner = Owner.of(tenant, session)
         effect = (
-            f"All that the store holds of {_whose(owner)} is removed: state, versions, uploads, review\n"
+            f"All that the store holds of {whose(owner)} is removed: state, versions, uploads, review\n"
             "list, jobs, and the summaries of its chunks, which another session of the tenant with the very\n"
             "same messages pays for again. The host's own conversation is not touched; end it first."
         )
-        _asked(effect, "Forget it?", sure, as_json)
+        asked(effect, "Forget it?", sure, as_json)
         gone = desk.forget(owner)
         if as_json:
-            _print(document.of_forgotten(owner, gone))
+            print_json(document.of_forgotten(owner, gone))
         else:
-            screen.show_forgotten(_console(), owner, gone)
+            screen.show_forgotten(console(), owner, gone)
     if not gone.left.nothing:
         raise typer.Exit(1)
-
-
-def _whose(owner: Owner) -> str:
-    return f"{shown(owner.tenant)} / {shown(owner.session_id)}"
-
-
-def _asked(effect: str, question: str, sure: bool, as_json: bool) -> None:
-    """Tell the effect and ask, unless the user is sure. Raises Abort when it is not to be done."""
-    if sure:
-        return
-    typer.echo(effect, err=as_json)
-    typer.confirm(question, abort=True, err=as_json)

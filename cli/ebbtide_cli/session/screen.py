@@ -11,20 +11,18 @@ from typing import Final
 from rich.console import Console
 from rich.table import Table
 
+from ebbtide_cli.hand.look import DIGITS, ago, moment, position, show_facts, show_list, table
 from ebbtide_cli.replay.view import safe
 from ebbtide_cli.session.desk import Degraded, Seen, Version
 from ebbtide_cli.session.difference import Difference
-from ebbtide_cli.session.document import moment
-from ebbtide_core.lineage.chain import Position
+from ebbtide_core.breaker import BreakerState
 from ebbtide_core.names import Owner
 from ebbtide_core.store.forget import Forgotten
-from ebbtide_core.store.results import Reviewed
+from ebbtide_core.store.results import Reviewed, StateView
 
 TURNS_SHOWN: Final = 10
 """Degraded turns that `show` lists; the JSON has all."""
 
-_DIGITS: Final = 8
-_STEPS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 _KINDS: Final = {
     "state": "state",
     "rec": "records",
@@ -36,17 +34,12 @@ _KINDS: Final = {
 }
 
 
-def ago(seconds: float) -> str:
-    """Return a duration in its largest whole unit."""
-    return next((f"{seconds // unit:.0f} {name}" for unit, name in _STEPS if seconds >= unit), "now")
-
-
 def show_sessions(console: Console, sessions: Sequence[Seen], found: int) -> None:
     """Show a line for each session."""
-    table = _table("tenant", "session", "idle", "turns", "newest", "breaker", "claim", "mode")
+    rows = table("tenant", "session", "idle", "turns", "newest", "breaker", "claim", "mode")
     for seen in sessions:
         view = seen.state.view
-        table.add_row(
+        rows.add_row(
             safe(seen.owner.tenant),
             safe(seen.owner.session_id),
             ago(seen.state.idle),
@@ -56,33 +49,24 @@ def show_sessions(console: Console, sessions: Sequence[Seen], found: int) -> Non
             view.claim.stage.value if view.claim else "-",
             safe(view.mode or "-"),
         )
-    _show_list(console, table, len(sessions), found, "sessions")
+    show_list(console, rows, found, "sessions")
 
 
 def show_degraded(console: Console, sessions: Sequence[Degraded], found: int) -> None:
     """Show a line for each session that had degraded turns."""
-    table = _table("tenant", "session", "degraded", "last", "turn", "rung", "reason", "left out")
+    rows = table("tenant", "session", "degraded", "last", "turn", "rung", "reason", "left out")
     for each in sessions:
         last = each.turns[0]
-        table.add_row(
+        rows.add_row(
             safe(each.owner.tenant), safe(each.owner.session_id), f"{len(each.turns):,}", *_turn_cells(last)
         )
-    _show_list(console, table, len(sessions), found, "sessions with degraded turns")
+    show_list(console, rows, found, "sessions with degraded turns")
 
 
 def _turn_cells(reviewed: Reviewed) -> tuple[str, ...]:
     entry = reviewed.entry
     rung, reason = safe(entry.rung), safe(entry.reason)
     return moment(reviewed.at), f"{entry.turn:,}", rung, reason, f"{entry.omitted:,}"
-
-
-def _show_list(console: Console, table: Table, shown: int, found: int, what: str) -> None:
-    if not found:
-        console.print(f"No {what}.")
-        return
-    console.print(table)
-    if shown < found:
-        console.print(f"{shown:,} of {found:,} {what}; --limit shows more.")
 
 
 def show_session(
@@ -93,8 +77,7 @@ def show_session(
     turns: Sequence[Reviewed],
 ) -> None:
     """Show all that is known of a session, but for content."""
-    for name, value in _facts(seen, tally):
-        console.print(f"{name:<12}{value}", soft_wrap=True)
+    show_facts(console, _facts(seen, tally))
     if versions:
         console.print()
         show_versions(console, versions)
@@ -110,7 +93,7 @@ def _facts(seen: Seen, tally: Mapping[str, int]) -> Iterable[tuple[str, str]]:
     yield "turns", f"{view.turns:,} counted"
     yield "generation", f"{view.generation} of life {safe(view.incarnation)}"
     yield "mode", safe(view.mode or "as hosts ask")
-    yield "breaker", f"{view.breaker.value}, {state.failures} failures in a row"
+    yield "breaker", breaker_words(state)
     if view.split_brain:
         yield "split brain", "two hosts write different histories; no claims for now"
     yield "newest", f"version {view.newest.number}" if view.newest.number else "no version yet"
@@ -118,9 +101,18 @@ def _facts(seen: Seen, tally: Mapping[str, int]) -> Iterable[tuple[str, str]]:
         yield "claim", "none"
     else:
         what = f"{claim.stage.value}, {claim.urgency.value}, epoch {claim.epoch}"
-        yield "claim", f"{what}, up to {_position(claim.position)}, job {safe(claim.job_id)}"
+        yield "claim", f"{what}, up to {position(claim.position)}, job {safe(claim.job_id)}"
     if tally:
         yield "jobs", ", ".join(f"{safe(event)} {times:,}" for event, times in sorted(tally.items()))
+
+
+def breaker_words(state: StateView) -> str:
+    """Return a session's breaker in words."""
+    words = f"{state.view.breaker.value}, {state.failures} failures in a row"
+    if state.view.breaker is not BreakerState.OPEN:
+        return words
+    since = "" if state.seconds_open is None else f" and {ago(state.seconds_open)}"
+    return f"{words}, {state.turns_open} counted turns{since} since it opened"
 
 
 def show_versions(console: Console, versions: Sequence[Version]) -> None:
@@ -128,10 +120,10 @@ def show_versions(console: Console, versions: Sequence[Version]) -> None:
     if not versions:
         console.print("No version is kept.")
         return
-    table = _table("version", "up to", "tokens", "kind", "flags", "summariser", "created", "job")
+    rows = table("version", "up to", "tokens", "kind", "flags", "summariser", "created", "job")
     for version in versions:
-        table.add_row(*_version_cells(version))
-    console.print(table)
+        rows.add_row(*_version_cells(version))
+    console.print(rows)
     for version in versions:
         if version.record is None:
             console.print(f"[red]version {version.header.version}[/]: {safe(version.problem)}")
@@ -139,7 +131,7 @@ def show_versions(console: Console, versions: Sequence[Version]) -> None:
 
 def _version_cells(version: Version) -> tuple[str, ...]:
     header, record = version.header, version.record
-    first = (f"v{header.version}", _position(header.position))
+    first = (f"v{header.version}", position(header.position))
     if record is None:
         return (*first, "-", "-", "withdrawn" if header.withdrawn else "", "-", "-", "-")
     flags = {"withdrawn": header.withdrawn, "degraded": record.degraded}
@@ -151,21 +143,17 @@ def _version_cells(version: Version) -> tuple[str, ...]:
         " ".join(name for name, holds in flags.items() if holds),
         safe(" ".join(filter(None, (summariser.name, summariser.model)))),
         moment(record.created_at),
-        safe(record.job_id[:_DIGITS]),
+        safe(record.job_id[:DIGITS]),
     )
 
 
-def _position(position: Position) -> str:
-    return f"{position.count:,}:{position.digest.hex()[:_DIGITS]}"
-
-
 def _turns_table(turns: Sequence[Reviewed]) -> Table:
-    table = _table("at", "turn", "rung", "reason", "left out", "tokens", "window", "model")
+    rows = table("at", "turn", "rung", "reason", "left out", "tokens", "window", "model")
     for turn in turns:
         entry = turn.entry
         tokens = f"{entry.projected:,} → {entry.sent:,}"
-        table.add_row(*_turn_cells(turn), tokens, f"{entry.window:,}", safe(entry.model))
-    return table
+        rows.add_row(*_turn_cells(turn), tokens, f"{entry.window:,}", safe(entry.model))
+    return rows
 
 
 def show_difference(console: Console, earlier: int, later: int, found: Difference) -> None:
@@ -205,10 +193,3 @@ def show_forgotten(console: Console, owner: Owner, gone: Forgotten) -> None:
     console.print(f"[{colour}]Left after a second look: {told}.[/]")
     if not left.nothing:
         console.print("A host goes on with the session: end it there, then forget it again.")
-
-
-def _table(*columns: str) -> Table:
-    table = Table(box=None, padding=(0, 1), header_style="bold")
-    for name in columns:
-        table.add_column(name, overflow="fold")
-    return table

@@ -1,0 +1,1 @@
+"""`ebbtide breaker`: looks at sessions whose summaries fail, and lets them try again."""

@@ -1,0 +1,1 @@
+"""What the commands for people share: `session`, `tenant`, `breaker`, `jobs`."""
