@@ -12,7 +12,7 @@ from rich.console import Console
 from bench.machine import machine, sentence
 from bench.report import Result, markdown, save, show
 
-NAMES = ("prepare", "work", "extractive", "stall", "effort", "load")
+NAMES = ("prepare", "work", "extractive", "stall", "effort", "load", "outage", "fairness")
 """In the order in which they run: what is timed most finely comes first."""
 
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from ebbtide_core.budget.tokens import tokenizer
 from ebbtide_core.contract.job import After, Job, Urgency
 from ebbtide_core.contract.manifest import Figures, Manifest, SegmentRef
-from ebbtide_core.contract.record import SummaryRecord
+from ebbtide_core.contract.record import SummaryRecord, Usage
 from ebbtide_core.dialects.base import Dialect
 from ebbtide_core.dialects.detect import by_name
 from ebbtide_core.jsonio import pack
@@ -21,6 +21,7 @@ from ebbtide_core.metrics import MemoryRecorder
 from ebbtide_core.names import Owner
 from ebbtide_core.policy import Policy, document
 from ebbtide_core.store.script import Call
+from ebbtide_worker.bill import Bill
 from ebbtide_worker.config import WorkerConfig
 from ebbtide_worker.lease import Lease
 from ebbtide_worker.making import Making
@@ -49,6 +50,10 @@ class NoPermits:
 
     def send(self, number: int = 1) -> None:
         """Ignore it."""
+
+    def waiting(self) -> int:
+        """None lie anywhere."""
+        return 0
 
 
 def upload(messages: Sequence[dict[str, Any]], dialect_name: str) -> tuple[Job, Shelf]:
@@ -143,4 +148,5 @@ def made(job: Job, shelf: Shelf, recorder: MemoryRecorder | None = None) -> Summ
 async def _made(job: Job, shelf: Shelf, recorder: MemoryRecorder) -> SummaryRecord:
     config = WorkerConfig(broker=_NOBODY, state=_NOBODY, ask_again=math.inf)
     shop = new_shop(config, worker_id="bench", store=shelf, recorder=recorder, permits=NoPermits())
-    return await Making(shop, job, Lease(shelf, job, config)).record()
+    unpaid = Bill(lambda: (Usage(), 0.0))
+    return await Making(shop, job, Lease(shelf, job, config, unpaid), until=math.inf).record()
