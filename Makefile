@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check bench conformance clean
+.PHONY: help demo test test-brokers check bench chaos conformance clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -24,7 +24,9 @@ help:
 	@echo "make demo                    replay a long session through an embedded pool and show what happens"
 	@echo "make demo TRANSCRIPTS=path   the same with your own transcripts (files, or a quoted pattern)"
 	@echo "make test                    run the tests; ARGS='-k name' is passed on to pytest"
+	@echo "make test-brokers            the tests on other servers; installs them first (Debian, as root)"
 	@echo "make bench                   measure, and print tables; ARGS=prepare names one, ARGS=--help tells all"
+	@echo "make chaos SEED=1 SECONDS=60 let faults befall a fleet, then check the laws; ARGS=--help tells all"
 	@echo "make conformance             run AgentLane's own compaction tests over ours; needs Python 3.12, see PYTHON312="
 	@echo "make check                   format, lint, types, import contracts, file and function length"
 	@echo "make clean                   remove the environment, caches and built packages"
@@ -36,6 +38,10 @@ demo: $(READY)
 test: $(READY)
 	$(BIN)/pytest $(ARGS)
 
+test-brokers: $(READY)
+	@tests/brokers/install
+	$(BIN)/pytest -n 2 tests/brokers tests/laws/test_law_13_refused_by_the_server.py $(ARGS)
+
 check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -45,6 +51,9 @@ check: $(READY)
 
 bench: $(READY)
 	@$(BIN)/python -m bench $(ARGS)
+
+chaos: $(READY)
+	@$(BIN)/python -m chaos $(if $(SEED),--seed $(SEED)) $(if $(SECONDS),--seconds $(SECONDS)) $(ARGS)
 
 conformance:
 	@PYTHON312="$(PYTHON312)" $(PYTHON) tests/conformance/run.py
