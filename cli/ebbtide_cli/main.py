@@ -7,6 +7,7 @@ from typing import Annotated, Final
 
 import typer
 
+from ebbtide_cli.account.command import app as account_app
 from ebbtide_cli.breaker.command import app as breaker_app
 from ebbtide_cli.cost.command import EPILOG as COST_EPILOG
 from ebbtide_cli.cost.command import cost
@@ -68,5 +69,6 @@ app.command(epilog=HEALTH_EPILOG)(health)
 app.command(epilog=DOCTOR_EPILOG)(doctor)
 app.add_typer(session_app, rich_help_panel=BY_HAND)
 app.add_typer(tenant_app, rich_help_panel=BY_HAND)
+app.add_typer(account_app, rich_help_panel=BY_HAND)
 app.add_typer(breaker_app, rich_help_panel=BY_HAND)
 app.add_typer(jobs_app, rich_help_panel=BY_HAND)

@@ -140,6 +140,16 @@ def account(account_id: str) -> str:
     return f"{_ROOT}{{a:{encoded(account_id)}}}:state"
 
 
+def accounts() -> str:
+    """Return what SCAN finds the key of each provider account by."""
+    return f"{_ROOT}{{a:*}}:state"
+
+
+def account_of(key: str) -> str:
+    """Return the account that a key found by `accounts` is of."""
+    return unquote(key.removeprefix(f"{_ROOT}{{a:").removesuffix("}:state"))
+
+
 def states(tenant: str | None = None) -> str:
     """Return what SCAN finds the state of each session of a tenant by, or of all tenants."""
     return _of_sessions(tenant, "state")

@@ -18,7 +18,7 @@ __all__ = ["ebbtide"]
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "operations.md"
-GROUPS = ("session", "tenant", "breaker", "jobs")
+GROUPS = ("session", "tenant", "account", "breaker", "jobs")
 SHOWN = re.compile(r"`ebbtide ([^`]+)`|^ {4}ebbtide (.+)$", re.MULTILINE)
 
 

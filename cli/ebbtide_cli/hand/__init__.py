@@ -1,1 +1,1 @@
-"""What the commands for people share: `session`, `tenant`, `breaker`, `jobs`."""
+"""What the commands for people share: `session`, `tenant`, `account`, `breaker`, `jobs`."""

@@ -38,6 +38,11 @@ def look(account_id: str) -> Call[Standing]:
     return Call("account_look", (names.account(account_id),), (), _standing)
 
 
+def reset(account_id: str) -> Call[bool]:
+    """Forget all that is known of an account: its limit, failures and block. Says whether anything was."""
+    return Call("unlink", (names.account(account_id),), (), bool)
+
+
 def _answer(reply: Sequence[Any]) -> Answer:
     verdict, seconds, ticket, block = reply
     return Answer(Verdict(text(verdict)), float(seconds), int(ticket), _reason(block))
