@@ -113,6 +113,11 @@ class ValkeyCluster:
         """Wait until every node sees all others and all slots served."""
         wait_until(lambda: all(node.whole(len(self.nodes)) for node in self.nodes), "the cluster is whole")
 
+    def masters(self) -> list[ClusterNode]:
+        """Return the nodes that serve slots now: a replica may have taken over."""
+        serving = {port for _, _, (_, port, *_), *_ in self._slots()}
+        return [node for node in self.nodes if node.port in serving]
+
     def master_of(self, key: str) -> ClusterNode:
         """Return the node that serves a key."""
         slot = key_slot(key.encode())

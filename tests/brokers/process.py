@@ -12,6 +12,7 @@ from ebbtide_cli.child import end, spawn
 from tests.waiting import wait_until
 
 START_SECONDS = 60.0
+STOP_SECONDS = 30.0
 
 
 class ServerProcess:
@@ -55,6 +56,11 @@ class ServerProcess:
         if self._process is not None:
             end(self._process, signal.SIGKILL, None)
             self._process = None
+
+    def stop(self) -> None:
+        """End it in order."""
+        end(self.process, signal.SIGTERM, STOP_SECONDS)
+        self._process = None
 
     def freeze(self) -> None:
         """Stop it without an end: connections stay open and nothing answers."""

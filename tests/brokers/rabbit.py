@@ -71,6 +71,10 @@ class Rabbit:
         """End it as a crash would."""
         self._process.kill()
 
+    def stop(self) -> None:
+        """End it in order."""
+        self._process.stop()
+
     def freeze(self) -> None:
         """Stop it without an end."""
         self._process.freeze()

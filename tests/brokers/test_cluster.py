@@ -87,7 +87,7 @@ def test_a_slot_that_moves_is_followed(store: SyncStore, cluster: ValkeyCluster)
     call = blob_calls.get(owner.segment("d"))
     store.run(blob_calls.put({owner.segment("d"): b"x"}, ttl=60))
     source = cluster.master_of(owner.state)
-    target = next(node for node in cluster.nodes[:MASTERS] if node is not source)
+    target = next(node for node in cluster.masters() if node is not source)
     slot = source.ask("CLUSTER", "KEYSLOT", owner.state)
 
     target.ask("CLUSTER", "SETSLOT", slot, "IMPORTING", source.name)
