@@ -56,7 +56,7 @@ def again(found: Evidence) -> tuple[int, int]:
 
 
 def _excused(found: Evidence, first: Call, again: Call) -> bool:
-    if _data_lost(found, first.at, again.at):
+    if _data_lost(found, first.at, again.at) or _merged_in_vain(found, first, again):
         return True
     made = _attempt(found.attempts, first)
     if made is None:
@@ -77,6 +77,26 @@ def _summarised(calls: Sequence[Call], made: Attempt) -> bool:
     own = [c for c in calls if c.chunk and c.session == made.session and made.began <= c.at <= made.ended]
     good = {call.transcript for call in own if call.outcome == GOOD}
     return all(call.transcript in good for call in own)
+
+
+def _merged_in_vain(found: Evidence, first: Call, again: Call) -> bool:
+    """Say whether a later attempt of the session met the memo, and what it made of all its chunks failed."""
+    return any(
+        _summarised(found.calls, attempt) and _merged(found.calls, attempt)
+        for attempt in found.attempts
+        if attempt.session == first.session
+        and attempt.outcome == "failure"
+        and first.ended <= attempt.ended
+        and attempt.began <= again.at
+    )
+
+
+def _merged(calls: Sequence[Call], made: Attempt) -> bool:
+    """Say whether an attempt came as far as its merge."""
+    return any(
+        not call.chunk and call.session == made.session and made.began <= call.at <= made.ended
+        for call in calls
+    )
 
 
 def _data_lost(found: Evidence, since: float, until: float) -> bool:

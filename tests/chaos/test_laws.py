@@ -134,6 +134,16 @@ SPOILT: dict[str, tuple[str, dict[str, Any]]] = {
             "attempts": [attempt(14.0, 17.0, "failure", reason="not_json")],
         },
     ),
+    "paid again after a later attempt failed at another chunk": (
+        "nothing is paid twice",
+        {
+            "calls": [call(15.0), call(18.5, transcript="other", outcome="prose"), call(25.0)],
+            "attempts": [
+                attempt(14.0, 17.0, "neutral", reason="blocked"),
+                attempt(18.0, 20.0, "failure", reason="not_json"),
+            ],
+        },
+    ),
     "paid again, its worker killed long after": (
         "nothing is paid twice",
         {
@@ -176,6 +186,19 @@ ALLOWED: dict[str, dict[str, Any]] = {
     "worker stopped": {"attempts": [], "happened": [happened("worker stopped", 15.5, 28.0, "worker1")]},
     "store away": {"attempts": [], "happened": [happened("store frozen", 15.5, 28.0)]},
 }
+
+
+def test_a_later_attempt_may_delete_the_memo_that_it_met() -> None:
+    """It had an answer to all its chunks, by memo or call, and its merge failed."""
+    merge = call(19.0, chunk=False, transcript="merge", outcome="text")
+    attempts = [
+        attempt(14.0, 17.0, "failure", reason="not_json"),
+        attempt(18.0, 21.0, "failure", reason="empty"),
+    ]
+    bad = call(15.5, transcript="other", outcome="prose")
+    good = call(18.2, transcript="other")
+    found = well(calls=[call(15.0), bad, good, merge, call(25.0)], attempts=attempts)
+    assert broken(found) == {}
 
 
 @pytest.mark.parametrize("why", ALLOWED)
