@@ -62,7 +62,7 @@ def _excused(found: Evidence, first: Call, again: Call) -> bool:
     if made is None:
         return _call_lost(found, first)
     if made.outcome == "failure":
-        return _summarised(found.calls, made)
+        return _merged(found.calls, made) or _summarised(found.calls, made)
     return made.reason in CANCELLED and first.ended > made.ended - FLIGHT
 
 
@@ -82,7 +82,7 @@ def _summarised(calls: Sequence[Call], made: Attempt) -> bool:
 def _merged_in_vain(found: Evidence, first: Call, again: Call) -> bool:
     """Say whether a later attempt of the session met the memo, and what it made of all its chunks failed."""
     return any(
-        _summarised(found.calls, attempt) and _merged(found.calls, attempt)
+        _merged(found.calls, attempt)
         for attempt in found.attempts
         if attempt.session == first.session
         and attempt.outcome == "failure"
@@ -92,7 +92,7 @@ def _merged_in_vain(found: Evidence, first: Call, again: Call) -> bool:
 
 
 def _merged(calls: Sequence[Call], made: Attempt) -> bool:
-    """Say whether an attempt came as far as its merge."""
+    """Say whether an attempt came as far as its merge: it had all its chunks, some perhaps by rules."""
     return any(
         not call.chunk and call.session == made.session and made.began <= call.at <= made.ended
         for call in calls

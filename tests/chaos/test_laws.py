@@ -181,6 +181,15 @@ ALLOWED: dict[str, dict[str, Any]] = {
         "happened": [happened("store lost its data", 18.0, 19.0)],
     },
     "summary failed": {"attempts": [attempt(14.0, 17.0, "failure")]},
+    "summary failed, another chunk having been read by rules": {
+        "attempts": [attempt(14.0, 19.0, "failure", reason="tool_call")],
+        "calls": [
+            call(15.0),
+            call(15.5, transcript="other", outcome="tool_call"),
+            call(17.0, chunk=False, transcript="merge", outcome="tool_call"),
+            call(25.0),
+        ],
+    },
     "in flight when cancelled": {"attempts": [attempt(14.0, 16.5, "neutral", reason="replaced")]},
     "worker killed": {"attempts": [], "happened": [happened("worker killed", 15.5, 17.0, "worker1")]},
     "worker stopped": {"attempts": [], "happened": [happened("worker stopped", 15.5, 28.0, "worker1")]},
@@ -204,7 +213,7 @@ def test_a_later_attempt_may_delete_the_memo_that_it_met() -> None:
 @pytest.mark.parametrize("why", ALLOWED)
 def test_what_was_in_flight_may_be_paid_again(why: str) -> None:
     """There was no memo of it, or there is none any more; it is counted."""
-    found = well(calls=[call(15.0), call(25.0)], **ALLOWED[why])
+    found = well(**{"calls": [call(15.0), call(25.0)], **ALLOWED[why]})
     assert broken(found) == {}
     assert again(found) == (1, 50)
 
