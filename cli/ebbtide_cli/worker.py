@@ -22,6 +22,9 @@ EPILOG: Final = (
 RENEWED: Final = 1 / 3
 """A lease is renewed each time that this share of it has passed."""
 
+LEAST_BEATS: Final = 6
+"""Ticks in `liveness` at least: signs of life are looked for at each, a permit takes some to come round."""
+
 ReadyFile = Annotated[
     Path | None,
     typer.Option("--ready-file", metavar="FILE", help="Write this file once jobs are taken (for probes)"),
@@ -113,9 +116,10 @@ def serve_worker(settings: Settings, metrics_port: int | None, ready_file: Path 
 
 
 def worker_config(settings: Settings) -> WorkerConfig:
-    """Return what a worker is told."""
+    """Return what a worker is told. Raises BadParameter for settings that contradict each other."""
     from ebbtide_worker.config import WorkerConfig
 
+    _check_liveness(settings)
     state, broker = settings.urls
     return WorkerConfig(
         broker=broker,
@@ -139,6 +143,15 @@ def worker_config(settings: Settings) -> WorkerConfig:
         credentials=named_lookup(settings.credentials),
         codec=named_codec(settings.codec),
     )
+
+
+def _check_liveness(settings: Settings) -> None:
+    least = LEAST_BEATS * settings.tick
+    if settings.health_port and settings.liveness < least:
+        raise typer.BadParameter(
+            f"--liveness or EBBTIDE_LIVENESS: with this tick a healthy worker would be taken for dead; give "
+            f"at least {least:g} s, or a shorter --tick"
+        )
 
 
 def chosen_summariser(settings: Settings) -> str:

@@ -55,6 +55,11 @@ LONGEST_PAUSE: Final = 60.0
 WINDOW: Final = 5.0
 """The rate lately is that of the last one to two windows."""
 
+STEP: Final = 5.0
+"""What was learnt at times further ahead than this is forgotten: the clock was set back, and all that is to
+come at some time might not come for as long.
+"""
+
 FAILURES_TO_OPEN: Final = 5
 PROBE_SECONDS: Final = 60.0
 """How long a probe holds its place when nothing is told of it: its worker is dead, or its call takes long."""
@@ -341,6 +346,9 @@ class Account:
         return replace(found, rate=limit.rate, waiting=waiting, paused=max(0.0, limit.until - now))
 
     def _aged(self, now: float) -> Account:
+        at = self.limit.at if self.limit else 0.0
+        if now + STEP < max(self.seen.since, at, self.gate.until - self.gate.seconds):
+            return Account()
         lifted = self.limit is not None and now - self.limit.felt >= LIFTED_AFTER
         return replace(self, limit=None) if lifted else self
 

@@ -51,7 +51,7 @@ JOB_TOKENS = Metric(
 SUMMARISER_CALLS = Metric(
     "ebbtide_summariser_calls_total",
     Kind.COUNTER,
-    "Calls of summarisers: ok, or the kind of fault.",
+    "Calls of summarisers: ok, the kind of fault, or cancelled.",
     ("outcome",),
 )
 SUMMARISER_RETRIES = Metric(

@@ -106,7 +106,7 @@ def test_a_worker_is_told_what_was_set() -> None:
 def test_every_limit_of_a_worker_can_be_set() -> None:
     """Under the same name, by flag or variable."""
     limits = {
-        "liveness": 9.0,
+        "liveness": 90.0,
         "health_host": "0.0.0.0",
         "health_port": 8081,
         "map_per_job": 3,
@@ -117,6 +117,14 @@ def test_every_limit_of_a_worker_can_be_set() -> None:
     config = worker_config(Settings.read(state="redis://a", **limits))
     assert {name: getattr(config, name) for name in limits} == limits
     assert config.slots == 5
+
+
+def test_a_healthy_worker_can_not_be_taken_for_dead() -> None:
+    """It looks for signs of life at each tick, so its health, where it is served, allows for some of them."""
+    with pytest.raises(typer.BadParameter, match=r"--liveness or EBBTIDE_LIVENESS.* 120 s"):
+        worker_config(Settings.read(tick=20, health_port=8081))
+    assert worker_config(Settings.read(tick=20, health_port=8081, liveness=120)).liveness == 120
+    assert worker_config(Settings.read(tick=20)).tick == 20
 
 
 def secret_of(tenant: str, name: str) -> str:

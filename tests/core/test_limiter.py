@@ -12,6 +12,7 @@ from ebbtide_core.limiter import (
     LIFTED_AFTER,
     LONGEST_PAUSE,
     PROBE_SECONDS,
+    STEP,
     Account,
     Answer,
     Limit,
@@ -236,6 +237,26 @@ def test_an_account_that_may_not_be_used_is_blocked(
         account, probe = account.admit(now, patience=0)
         assert probe.verdict is Verdict.GO
     assert account.told(Told.ANSWERED, now).free
+
+
+@pytest.mark.parametrize(
+    "account",
+    [
+        failed(FAILURES_TO_OPEN),
+        Account().told(Told.SPEND_LIMIT, NOW),
+        limited(2.0).admit(NOW, patience=60)[0],
+        Account().told(Told.LIMITED, NOW, retry_after=60),
+    ],
+    ids=["down", "spent", "limited", "paused"],
+)
+def test_a_clock_that_was_set_back_holds_nobody_up(account: Account) -> None:
+    """What was learnt at times that have not come yet is forgotten; a small step is slept through."""
+    back = NOW - 86_400.0
+    here, answer = account.admit(back, patience=60)
+    assert answer == Answer(Verdict.FREE)
+    assert here == Account()
+    assert account.standing(back) == Standing()
+    assert account.standing(NOW - STEP) != Standing()
 
 
 def test_a_refused_key_outweighs_a_provider_that_is_down() -> None:

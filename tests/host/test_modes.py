@@ -154,3 +154,13 @@ def opened(host: Shell, store: SyncStore) -> None:
     found = store.run(session_calls.look(OWNER))
     assert found is not None
     assert found.view.breaker is BreakerState.OPEN
+
+
+def test_a_sessions_mode_holds_while_the_store_is_away(make_host: MakeHost, worker_store: SyncStore) -> None:
+    """A host that knows that people switched the session off degrades nothing in an outage."""
+    host = make_host()
+    ask_session(worker_store, host, Mode.OFF)
+    assert host.prepare(chat(1)).report.reason is Reason.MODE_OFF
+    host.shut_out()
+    report = host.prepare(chat(40)).report
+    assert (report.action, report.reason, report.degraded) == (Action.KEEP, Reason.MODE_OFF, False)

@@ -104,7 +104,8 @@ class Pair:
 WAITS = st.tuples(
     st.just("wait"),
     st.sampled_from([0.001, 0.3, 1.0, 1.05, 2.0, 5.0, 5.5, 11.0])
-    | st.sampled_from([54.5, 59.5, 60.0, 300.0]),
+    | st.sampled_from([54.5, 59.5, 60.0, 300.0])
+    | st.sampled_from([-4.0, -5.0, -5.5, -300.0]),
 )
 ADMITS = st.tuples(
     st.just("admit"),
@@ -184,6 +185,11 @@ DIRECTED: dict[str, list[Event]] = {
     "a block in an outage": [*[TROUBLE] * 5, ("tell", Told.SPEND_LIMIT, None, 0)],
     "a block for a moment": [("tell", Told.AUTH, 0.0, 0), ("wait", 1.0), ADMIT],
     "a probe is lost": [*[TROUBLE] * 5, ("wait", 5.0), ADMIT, ("wait", 59.5), ADMIT, ("wait", 0.5), ADMIT],
+    "the clock is set back": [
+        *again(LIMITED, 0.0, -5.0, -1.0),
+        *[*[TROUBLE] * 5, ("wait", -5.0), ADMIT, ("wait", -1.0), ADMIT],
+        *[MANY_ANSWERED, ("wait", -6.0), LIMITED],
+    ],
     "an old answer": [*[TROUBLE] * 5, ("wait", 5.0), ("admit", 0, 0.0, 300.0, 9), ADMIT],
 }
 

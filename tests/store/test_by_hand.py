@@ -104,3 +104,15 @@ def test_without_state_nothing_is_changed(session: Driver, store: SyncStore, dat
     assert not session.set_mode(Mode.OFF)
     assert store.run(session_calls.look(session.owner)) is None
     assert not database.exists(session.owner.state)
+
+
+def test_a_time_that_an_older_fleet_left_behind_opens_nothing(
+    opened: Driver, database: Database, clock: Clock
+) -> None:
+    """Its scripts close a breaker and leave when it opened: closed it stays, and no time is told."""
+    fields = [f"brk_{name}" for name in ("state", "failures", "turns", "probe")]
+    database.hdel(opened.owner.state, *fields)
+    clock.advance(3_600)
+    assert opened.look().seconds_open is None
+    assert opened.turn(breaker_cooldown_seconds=60).breaker is BreakerState.CLOSED
+    assert not database.hexists(opened.owner.state, "brk_opened")

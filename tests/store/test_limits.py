@@ -138,3 +138,11 @@ def test_budgets_without_payments_are_open(fleet: Fleet) -> None:
     assert fleet.renew(fleet.taken()) is RenewStatus.RENEWED
     fleet.limit("acme", spend_a_day=0.0)
     assert fleet.refused(job("t")) is Refusal.SPEND_A_DAY
+
+
+def test_what_was_paid_outlives_a_short_life_of_the_index(fleet: Fleet, database: Database) -> None:
+    """A host may ask for a state that lives a minute: the tenant's day is not forgotten with it."""
+    fleet.store.run(calls.enqueue(job("s"), ttl=60))
+    fleet.store.run(calls.done(job("s"), Paid(5, 0.5)))
+    assert database.pttl(names.fleet("ready")) <= 60_000
+    assert database.pttl(SPENT) > 60_000

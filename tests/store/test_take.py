@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ebbtide_core import names
 from ebbtide_core.contract.job import Urgency
-from ebbtide_core.store.results import TakeStatus
+from ebbtide_core.store.results import EnqueueStatus, TakeStatus
 from tests.store.fleet import MAX_AGE, Fleet, job
 
 if TYPE_CHECKING:
@@ -188,3 +189,13 @@ def test_tenants_shares_differ_by_one_at_most(
         waiting[last] -= 1
         running[last] += 1
     assert all(not n or (cap is not None and running[t] >= cap) for t, n in waiting.items())
+
+
+def test_an_entry_that_can_not_be_read_holds_nobody_up(fleet: Fleet, database: Database) -> None:
+    """A damaged job is left out by all that meet it, and its session can put another in."""
+    fleet.put(job("broken"), job("sound"))
+    database.hset(names.fleet("jobs"), job("broken").owner.member, "damaged")
+    assert fleet.drain() == ["sound"]
+    fleet.sweep()
+    assert fleet.put(job("broken")) is EnqueueStatus.QUEUED
+    assert fleet.drain() == ["broken"]

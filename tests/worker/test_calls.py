@@ -15,6 +15,7 @@ from ebbtide_core.economy.rates import Rates
 from ebbtide_core.metrics import MemoryRecorder
 from ebbtide_core.summary.model import Summary
 from ebbtide_worker.calls import Answer, Calls, Halted, Piece, TooMuch
+from ebbtide_worker.cancelling import cancelled
 from ebbtide_worker.routes import Route
 from ebbtide_worker.slots import Slots
 from ebbtide_worker.summarisers.base import FaultKind, Partial, Summariser, SummariserFault
@@ -246,6 +247,19 @@ async def test_a_call_that_hangs_until_the_job_s_time_is_over_is_a_time_out() ->
     with pytest.raises(SummariserFault):
         await new_calls(accounts, each=0.01).run(ONE, Play([hang, hang]), PIECE)
     assert accounts.told_of == [("account 0", "timeout")] * 2
+
+
+async def test_a_call_that_is_cut_off_is_counted() -> None:
+    """The attempt ends while the provider is at work: nobody knows whether that is paid."""
+    play, recorder = Play([hang]), MemoryRecorder()
+    calls = new_calls(recorder=recorder)
+    under_way = asyncio.create_task(calls.run(ONE, play, PIECE))
+    await until(lambda: bool(play.asked))
+
+    await cancelled(under_way)
+
+    assert (calls.usage.calls, calls.uncertain) == (1, 1)
+    assert recorder.total(metrics.SUMMARISER_CALLS, "cancelled") == 1
 
 
 async def test_no_call_is_begun_when_time_is_over_or_the_lease_lost() -> None:

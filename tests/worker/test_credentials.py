@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 import traceback
 from pathlib import Path
 
@@ -92,3 +94,21 @@ def test_a_configuration_shows_no_callable() -> None:
         return SECRET
 
     assert "lookup" not in repr(WorkerConfig("u://", "u://", credentials=lookup))
+
+
+async def test_lookups_that_hang_hold_up_nothing_else() -> None:
+    """Whoever gives the keys may be away: all else that the worker does in threads goes on."""
+    release = threading.Event()
+
+    def hang(tenant: str, name: str) -> str:
+        release.wait(30)
+        return "k"
+
+    credentials = Credentials(hang)
+    hanging = [asyncio.create_task(credentials.secret("call:key", "acme")) for _ in range(40)]
+    try:
+        await asyncio.sleep(0)
+        assert await asyncio.wait_for(asyncio.to_thread(lambda: "planned"), 5) == "planned"
+    finally:
+        release.set()
+        assert set(await asyncio.gather(*hanging)) == {"k"}

@@ -267,6 +267,22 @@ async def test_only_content_is_read_by_rules(
     assert recorder.total(metrics.CHUNKS, "extracted") == 0
 
 
+async def test_what_ends_a_job_is_no_chunk_that_it_could_bear(
+    make_shop: MakeShop, host: HostSide, scripted: Scripted, recorder: MemoryRecorder
+) -> None:
+    """A provider that is down is not the session's failure, though another chunk was refused before."""
+    refused, down = failing(FaultKind.REFUSED, about(0)), failing(FaultKind.UNREADABLE, about(9))
+
+    async def both(chunk: Chunk) -> None:
+        await refused(chunk)
+        await down(chunk)
+
+    host.policy, scripted.before = CHUNKED, both
+    host.enqueue(chat(20))
+    await work(make_shop(map_per_job=1))
+    assert recorder.total(metrics.JOBS, "neutral", "unreadable") == 1
+
+
 async def test_more_than_one_in_four_is_a_failure(
     make_shop: MakeShop, host: HostSide, scripted: Scripted, recorder: MemoryRecorder
 ) -> None:

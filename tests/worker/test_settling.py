@@ -18,6 +18,7 @@ from ebbtide_core.jsonio import pack
 from ebbtide_core.metrics import MemoryRecorder
 from ebbtide_core.names import Owner
 from ebbtide_core.store import fleet_calls, session_calls
+from ebbtide_core.store.client import SyncStore
 from ebbtide_core.store.results import TakeStatus
 from ebbtide_core.store.script import Call
 from ebbtide_worker.ending import described
@@ -273,6 +274,33 @@ async def test_a_job_that_waited_too_long_is_settled_by_the_next_taker(
 
     assert ended(host, database) == (0, 0, 0)
     assert recorder.total(metrics.JOBS, "neutral", "too_old") == 1
+
+
+async def test_a_store_that_goes_away_is_waited_for_once_however_many_jobs_were_too_old(
+    make_shop: MakeShop, store: SyncStore, recorder: MemoryRecorder, clock: Clock
+) -> None:
+    """Else a drain would hold its slot for as many outages as there are jobs."""
+
+    class GoesAway:
+        def __init__(self, inner: Store) -> None:
+            self.inner = inner
+            self.refused = 0
+
+        async def run(self, call: Call[Any]) -> Any:
+            if call.script == "settle":
+                self.refused += 1
+                raise StoreUnavailable("gone")
+            return await self.inner.run(call)
+
+    for name in ("a", "b", "c"):
+        HostSide(store, Owner("acme", name)).enqueue(chat(20))
+    clock.advance(121)
+    shop = make_shop(running_lease=0.001)
+    shop.store = away = GoesAway(shop.store)
+
+    await work(shop)
+
+    assert away.refused == 1
 
 
 async def test_a_fenced_job_is_not_begun(

@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from ebbtide_core import metrics
+from ebbtide_core import metrics, names
 from ebbtide_core.breaker import BreakerState
-from ebbtide_core.contract.tenant import REFRESH_SECONDS, BlockReason, TenantPolicy
+from ebbtide_core.contract.tenant import REFRESH_SECONDS, BlockReason, Hop, TenantPolicy
 from ebbtide_core.metrics import MemoryRecorder
 from ebbtide_core.store import fleet_calls, tenant_calls
 from ebbtide_core.store.client import AsyncStore
@@ -85,6 +85,52 @@ async def test_a_store_that_is_away_leaves_what_was_known(
     await flaky.run(tenant_calls.policy_put("acme", DEFAULT))
     now.now = 2 * REFRESH_SECONDS
     assert await known.of("acme") == DEFAULT
+
+
+async def test_a_read_that_failed_is_made_again(flaky: Flaky) -> None:
+    """A tenant of whom nothing is known has no policy for this call alone, not for the seconds after it."""
+    await flaky.run(tenant_calls.policy_put("acme", OWN))
+    known = Tenants(flaky, HandClock())
+    flaky.away = 1
+    assert await known.of("acme") == TenantPolicy()
+    assert await known.of("acme") == OWN
+
+
+@pytest.fixture
+def routed(host: HostSide) -> None:
+    """The tenant has a route of its own, which the worker's settings know nothing of."""
+    policy = TenantPolicy(route=(Hop(summariser="extractive"),))
+    host.store.run(tenant_calls.policy_put(host.owner.tenant, policy))
+
+
+@pytest.mark.usefixtures("routed")
+async def test_a_job_bears_an_outage_before_its_tenants_policy_is_known(
+    make_shop: MakeShop, host: HostSide, scripted: Scripted, flaky: Flaky
+) -> None:
+    """Its content goes nowhere but to the tenant's own route."""
+    shop = make_shop(summariser="scripted")
+    shop.tenants, flaky.away = Tenants(flaky), 1
+    host.enqueue(chat(20))
+
+    await work(shop)
+
+    assert host.record(1).summariser.name == "extractive"
+    assert scripted.chunks == []
+
+
+@pytest.mark.usefixtures("routed")
+async def test_a_job_of_a_tenant_whose_policy_can_not_be_read_is_not_run(
+    shop: Shop, host: HostSide, scripted: Scripted, recorder: MemoryRecorder, database: Database
+) -> None:
+    """Not with the worker's own key and endpoint either; the session is not to blame."""
+    database.set(names.tenant_policy(host.owner.tenant), b"damaged")
+    host.enqueue(chat(20))
+
+    await work(shop)
+
+    assert scripted.chunks == []
+    assert ended(host, database) == (0, 0, 0)
+    assert recorder.total(metrics.JOBS, "neutral", "policy_unreadable") == 1
 
 
 async def test_only_so_many_tenants_are_remembered(flaky: Flaky, monkeypatch: pytest.MonkeyPatch) -> None:

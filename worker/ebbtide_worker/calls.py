@@ -41,6 +41,9 @@ _DIRECTIONS: Final = {
     "cache_read_tokens": "cache_read",
     "cache_write_tokens": "cache_write",
 }
+_CANCELLED: Final = "cancelled"
+"""The outcome of a call that the attempt's end cut off."""
+
 _RANDOM: Final = SystemRandom()
 _STEPS: Final = {Again: "again", Shrink: "shrink", NextHop: "next_hop"}
 
@@ -130,12 +133,18 @@ class Calls:
         self._jitter = jitter
         self._clock = clock
         self._halted = asyncio.Event()
+        self._all_halted = False
         self.usage = Usage()
         self.dollars = 0.0
         self.uncertain = 0
 
-    def halt(self) -> None:
-        """Begin no other call and end all waiting; calls under way end by themselves."""
+    def halt(self, *, admitted: bool = True) -> None:
+        """Begin no other call and end all waiting; calls under way end by themselves.
+
+        Unless `admitted` calls are meant too, one that its account has let through is made: it may be the
+        probe for which the account refused the others, and nobody else would make one for a while.
+        """
+        self._all_halted |= admitted
         self._halted.set()
 
     async def run(self, route: Route, ask: Ask, piece: Piece) -> Answer:
@@ -190,6 +199,8 @@ class Calls:
         return answer
 
     async def _admitted(self, hop: RouteHop) -> None:
+        if self._halted.is_set():
+            raise Halted
         if hop.account:
             deadline = self._bounds.until - LEAST_CALL_SECONDS
             await self._unless_halted(self._accounts.admitted(hop.account, deadline=deadline))
@@ -205,8 +216,10 @@ class Calls:
             await self._accounts.told(hop.account, fault)
 
     async def _called(self, hop: RouteHop, ask: Ask) -> Partial | SummariserFault:
-        """Return what a call gave, or how it failed; either is counted and paid."""
-        if self._halted.is_set():
+        """Return what a call gave, or how it failed; either is counted and paid, as is one that is
+        cancelled.
+        """
+        if self._all_halted:
             raise Halted
         if self._left <= 0:
             raise Stop(DEADLINE)
@@ -219,14 +232,21 @@ class Calls:
             answer = SummariserFault(FaultKind.TIMEOUT, told, Usage(calls=1), uncertain=True)
         except SummariserFault as fault:
             answer = fault
+        except asyncio.CancelledError:
+            self._count(_CANCELLED, Usage(calls=1), uncertain=True)
+            raise
         self._note(hop, answer)
         return answer
 
-    def _note(self, hop: RouteHop, answer: Partial | SummariserFault) -> None:
-        outcome = answer.kind.value if isinstance(answer, SummariserFault) else "ok"
+    def _count(self, outcome: str, usage: Usage, *, uncertain: bool) -> None:
         self._recorder.count(metrics.SUMMARISER_CALLS, outcome=outcome)
-        self.uncertain += isinstance(answer, SummariserFault) and answer.uncertain
-        self.usage = total((self.usage, answer.usage))
+        self.uncertain += uncertain
+        self.usage = total((self.usage, usage))
+
+    def _note(self, hop: RouteHop, answer: Partial | SummariserFault) -> None:
+        fault = answer if isinstance(answer, SummariserFault) else None
+        outcome = fault.kind.value if fault else "ok"
+        self._count(outcome, answer.usage, uncertain=fault is not None and fault.uncertain)
         self.dollars += price(answer.usage, hop.rates)
         for name, direction in _DIRECTIONS.items():
             if getattr(answer.usage, name):

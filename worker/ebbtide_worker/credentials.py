@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from asyncio import to_thread
+from asyncio import get_running_loop
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +15,8 @@ Lookup = Callable[[str, str], str]
 """Gives the secret of a tenant and a name. Called in a thread, for each call of a summariser."""
 
 _MAX_BYTES: Final = 16_384
+_THREADS: Final = 32
+"""Look-ups have threads of their own: where one hangs, all else that a worker does in threads goes on."""
 
 
 class Credentials:
@@ -24,6 +27,7 @@ class Credentials:
 
     def __init__(self, lookup: Lookup | None = None) -> None:
         self._lookup = lookup
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="ebbtide-key")
 
     async def secret(self, reference: str, tenant: str) -> str:
         """Return the secret, blanks around it taken off.
@@ -38,11 +42,12 @@ class Credentials:
         return _checked(found, reference)
 
     async def _read(self, scheme: str, name: str, tenant: str) -> str:
+        loop = get_running_loop()
         try:
             if scheme == "file":
-                return await to_thread(_text, Path(name))
+                return await loop.run_in_executor(self._threads, _text, Path(name))
             if self._lookup is not None:
-                return await to_thread(self._lookup, tenant, name)
+                return await loop.run_in_executor(self._threads, self._lookup, tenant, name)
             told = "no callable is configured (EBBTIDE_CREDENTIALS)"
         except Exception as error:  # noqa: BLE001  whatever it is, its text may hold the secret
             told = type(error).__name__

@@ -19,8 +19,10 @@ from ebbtide_core.budget.tokens import tokenizer
 from ebbtide_core.contract.job import Job
 from ebbtide_core.contract.manifest import Manifest
 from ebbtide_core.contract.record import ChunkCoverage, ChunkStatus, SummaryRecord, Usage
+from ebbtide_core.errors import ContractError
 from ebbtide_worker.calls import Bounds, Calls
 from ebbtide_worker.compose import Made, compose, coverage
+from ebbtide_worker.ending import log
 from ebbtide_worker.lease import Lease
 from ebbtide_worker.mapper import Mapped, Mapper, maker
 from ebbtide_worker.memos import Memos
@@ -31,6 +33,7 @@ from ebbtide_worker.routes import Route, route_of
 from ebbtide_worker.shop import Shop
 from ebbtide_worker.snapshot import Snapshot, fetch, read_snapshot
 from ebbtide_worker.summarisers.base import Terms, signature
+from ebbtide_worker.verdict import POLICY_UNREADABLE, Stop
 
 ENDING_SECONDS: Final = 0.5
 ENDING_SHARE: Final = 0.1
@@ -130,7 +133,11 @@ class Making:
 
     async def _route(self, manifest: Manifest) -> Route:
         shop, tenant = self._shop, self._job.tenant
-        policy = await shop.tenants.of(tenant)
+        try:
+            policy = await shop.tenants.sure(tenant, shop.patient)
+        except ContractError as error:
+            log.error("a tenant's policy can't be read, its jobs do not run: apply it anew (%s)", error)
+            raise Stop(POLICY_UNREADABLE) from None
         return route_of(policy, manifest.policy.summariser, tenant, shop.summarisers, shop.config)
 
     async def _mapped(self, planned: Plan, route: Route, terms: Terms) -> list[Mapped]:

@@ -74,8 +74,9 @@ class Mapper:
         """Return the partials in the order of the chunks.
 
         When a call fails for good no other is begun; those under way end, and are memoised, before the first
-        failure is raised. A few chunks whose own content is the trouble are read by rules instead, once all
-        others are there. Cancelled, it cancels all calls.
+        failure is raised, of those that are not of a chunk's own content if there are any. A few chunks whose
+        own content is the trouble are read by rules instead, once all others are there. Cancelled, it cancels
+        all calls.
         """
         if not chunks:
             return []
@@ -85,7 +86,7 @@ class Mapper:
         errors = [each for each in results if isinstance(each, BaseException)]
         unread = [each for each in errors if not isinstance(each, Halted)]
         if unread and not (len(errors) == self._lost and self._bearable(len(chunks))):
-            raise unread[0]
+            raise min(unread, key=_of_content)
         both = zip(chunks, results, strict=True)
         return [each if isinstance(each, Mapped) else await self._extracted(chunk) for chunk, each in both]
 
@@ -108,9 +109,11 @@ class Mapper:
         try:
             return self._counted(await self._mapped(chunk, found))
         except SummariserFault as fault:
-            self._lost += fault.kind in CONTENT
-            if fault.kind not in CONTENT or not self._bearable(of):
-                self._calls.halt()
+            self._lost += _of_content(fault)
+            if not _of_content(fault) or not self._bearable(of):
+                self._calls.halt(admitted=fault.kind is not FaultKind.BLOCKED)
+            raise
+        except Halted:
             raise
         except Exception:
             self._calls.halt()
@@ -161,6 +164,10 @@ class Mapper:
     def _counted(self, mapped: Mapped) -> Mapped:
         self._recorder.count(metrics.CHUNKS, status=mapped.status.value)
         return mapped
+
+
+def _of_content(error: BaseException) -> bool:
+    return isinstance(error, SummariserFault) and error.kind in CONTENT
 
 
 def maker(mapped: Sequence[Mapped]) -> int:

@@ -24,9 +24,12 @@ MAX_TENANTS: Final = 1_000
 
 @dataclass
 class _Known:
-    """A policy as last read, None when there was none, and when (clock time) to read it again."""
+    """A policy as last read, None when there was none, whether it was ever read, and when (clock time) to
+    read it again.
+    """
 
     policy: TenantPolicy | None = None
+    read: bool = False
     due: float = float("-inf")
     reading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -35,7 +38,7 @@ class Tenants:
     """The tenants' policies. Belongs to one event loop.
 
     Each is read at most every `REFRESH_SECONDS`, as is the one for tenants that have none of their own. While
-    the store is away what was read last holds, and before anything was read `TenantPolicy()`.
+    the store is away what was read last holds; what was never read is asked for each time.
     """
 
     def __init__(self, store: Store, clock: Callable[[], float] = monotonic) -> None:
@@ -45,11 +48,24 @@ class Tenants:
         self._default = _Known()
 
     async def of(self, tenant: str) -> TenantPolicy:
-        """Return a tenant's policy. Never raises for a fault of the store."""
-        own = await self._fresh(self._remembered(tenant), tenant_calls.policy_get(tenant))
+        """Return a tenant's policy, `TenantPolicy()` when it was never read. Never raises for a fault of the
+        store.
+        """
+        try:
+            return await self.sure(tenant, self._store)
+        except EbbtideError as error:
+            log.warning("a tenant's policy was not read, nothing is known of it: %s", error)
+            return TenantPolicy()
+
+    async def sure(self, tenant: str, store: Store) -> TenantPolicy:
+        """Return a tenant's policy, for what must not be done by another's: its content goes to its own route
+        alone. What was never read is asked of `store`; raises what that raises, ContractError for a damaged
+        policy.
+        """
+        own = await self._fresh(self._remembered(tenant), tenant_calls.policy_get(tenant), store)
         if own is not None:
             return own
-        return await self._fresh(self._default, tenant_calls.default_get()) or TenantPolicy()
+        return await self._fresh(self._default, tenant_calls.default_get(), store) or TenantPolicy()
 
     def _remembered(self, tenant: str) -> _Known:
         known = self._tenants.setdefault(tenant, _Known())
@@ -58,12 +74,17 @@ class Tenants:
             self._tenants.popitem(last=False)
         return known
 
-    async def _fresh(self, known: _Known, call: Call[TenantPolicy | None]) -> TenantPolicy | None:
+    async def _fresh(
+        self, known: _Known, call: Call[TenantPolicy | None], first: Store
+    ) -> TenantPolicy | None:
         async with known.reading:
-            if self._clock() >= known.due:
-                known.due = self._clock() + REFRESH_SECONDS
-                try:
-                    known.policy = await self._store.run(call)
-                except EbbtideError as error:
-                    log.warning("a tenant's policy was not read, the one read before holds: %s", error)
-        return known.policy
+            if self._clock() < known.due:
+                return known.policy
+            try:
+                known.policy = await (self._store if known.read else first).run(call)
+            except EbbtideError as error:
+                if not known.read:
+                    raise
+                log.warning("a tenant's policy was not read, the one read before holds: %s", error)
+            known.read, known.due = True, self._clock() + REFRESH_SECONDS
+            return known.policy

@@ -38,13 +38,14 @@ async def work(shop: Shop) -> int:
 
 
 async def _settle_dropped(shop: Shop, taken: TakeResult) -> None:
-    """Settle the jobs that waited too long; of those that can't be told now the claims run out by
-    themselves."""
-    for job in taken.dropped:
-        try:
+    """Settle the jobs that waited too long. One outage is borne for all of them; of those that can't be told
+    then the claims run out by themselves.
+    """
+    try:
+        for job in taken.dropped:
             await settle(shop, job, TOO_OLD)
-        except StoreUnavailable as away:
-            log.warning("a job that waited too long was not settled: %s", away)
+    except StoreUnavailable as away:
+        log.warning("jobs that waited too long were not settled: %s", away)
 
 
 def _take(shop: Shop) -> Call[TakeResult]:

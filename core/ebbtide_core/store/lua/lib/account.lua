@@ -17,7 +17,7 @@
 local FEWEST, DECREASE, CUT_EVERY = 1 / 60, 0.5, 1
 local FAST, SLOW, NEAR, RAMPING = 0.3, 0.015, 0.1, 0.25
 local FELT, FELT_FOR, LIFTED_AFTER, LONGEST_PAUSE, WINDOW = 0.2, 5, 60, 60, 5
-local FAILURES_TO_OPEN, PROBE_SECONDS = 5, 60
+local STEP, FAILURES_TO_OPEN, PROBE_SECONDS = 5, 5, 60
 local FIRST = {provider_down = 5, auth = 60, spend_limit = 300}
 local MOST = {provider_down = 60, auth = 600, spend_limit = 600}
 local CLOSES = {trouble = 'provider_down', auth = 'auth', spend_limit = 'spend_limit'}
@@ -37,11 +37,14 @@ local function drop(fields)
   for _, field in ipairs(fields) do account[field] = nil end
 end
 
--- A limit that no call felt in a while is lifted.
+-- A limit that no call felt in a while is lifted. What was learnt at times that have not come is forgotten.
 local function load_account()
   local flat = redis.call('HGETALL', KEYS[1])
   for i = 1, #flat, 2 do
     account[flat[i]] = flat[i] == 'block' and flat[i + 1] or tonumber(flat[i + 1])
+  end
+  if now + STEP < math.max(num('seen_since'), num('at'), num('block_until') - num('block_seconds')) then
+    account = {}
   end
   if account.rate and now - num('felt') >= LIFTED_AFTER then drop(LIMIT) end
 end
