@@ -70,9 +70,10 @@ TABLE = (
     row(FaultKind.CONNECTION, 0.25, 0.5, 1.0, same=True),
     row(FaultKind.TIMEOUT, 0.25, same=True),
     row(FaultKind.UNREADABLE, 0.25, same=True),
-    # the account's: 401, 403; 402 and spend limits; 404; nobody asked
+    # the account's: 401; 402 and spend limits; what is asked of it: 403, 404; nobody asked
     row(FaultKind.AUTH, same=False),
     row(FaultKind.SPEND_LIMIT, same=False),
+    row(FaultKind.FORBIDDEN, same=True),
     row(FaultKind.NOT_FOUND, same=True),
     row(FaultKind.BLOCKED, same=False),
     # the request's: other 400 and 422, the tenant's day

@@ -167,6 +167,7 @@ async def test_a_job_of_a_tenant_that_used_up_its_day_stops_paying(
     [
         (SummariserFault(FaultKind.AUTH), BlockReason.AUTH, 60.0),
         (SummariserFault(FaultKind.SPEND_LIMIT, retry_after=300.0), BlockReason.SPEND_LIMIT, 300.0),
+        (SummariserFault(FaultKind.FORBIDDEN), BlockReason.AUTH, 60.0),
         (SummariserFault(FaultKind.NOT_FOUND), BlockReason.NOT_FOUND, 60.0),
         (SummariserFault(FaultKind.AUTH, retry_after=1e9), BlockReason.AUTH, 600.0),
         (

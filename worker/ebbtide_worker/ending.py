@@ -23,6 +23,7 @@ log = logging.getLogger("ebbtide.worker")
 
 _BLOCKS: Final = {
     FaultKind.AUTH: BlockReason.AUTH,
+    FaultKind.FORBIDDEN: BlockReason.AUTH,
     FaultKind.SPEND_LIMIT: BlockReason.SPEND_LIMIT,
     FaultKind.NOT_FOUND: BlockReason.NOT_FOUND,
 }

@@ -35,7 +35,7 @@ FAILED: dict[str, tuple[Behaviour, FaultKind]] = {
     "cut connection": (Behaviour(kind=Kind.CUT), FaultKind.CONNECTION),
     "gateway timeout": (Behaviour(kind=Kind.STATUS, status=504), FaultKind.TIMEOUT),
     "unauthorised": (Behaviour(kind=Kind.STATUS, status=401), FaultKind.AUTH),
-    "forbidden": (Behaviour(kind=Kind.STATUS, status=403), FaultKind.AUTH),
+    "forbidden": (Behaviour(kind=Kind.STATUS, status=403), FaultKind.FORBIDDEN),
     "bad request": (Behaviour(kind=Kind.STATUS, status=400), FaultKind.BAD_REQUEST),
     "no such model": (Behaviour(kind=Kind.STATUS, status=404), FaultKind.NOT_FOUND),
     "too large": (Behaviour(kind=Kind.STATUS, status=413), FaultKind.TOO_LARGE),

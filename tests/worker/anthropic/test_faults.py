@@ -46,7 +46,7 @@ STATUSES = [
     (400, "invalid_request_error", "compaction_incomplete_turn", "no", FaultKind.BAD_REQUEST),
     (401, "authentication_error", "", f"{_SPENT} API usage limits.", FaultKind.AUTH),
     (402, "billing_error", "", "no", FaultKind.SPEND_LIMIT),
-    (403, "permission_error", "", "no", FaultKind.AUTH),
+    (403, "permission_error", "", "no", FaultKind.FORBIDDEN),
     (404, "not_found_error", "", "model", FaultKind.NOT_FOUND),
     (408, "timeout_error", "", "no", FaultKind.TIMEOUT),
     (409, "conflict_error", "", "no", FaultKind.UNAVAILABLE),
@@ -100,7 +100,7 @@ def caused(error: Exception, cause: Exception) -> Exception:
         (
             anthropic.CredentialsError("sk-secret"),
             FaultKind.AUTH,
-            "CredentialsError; check the key and what it may use",
+            "CredentialsError; check the key",
         ),
         (json.JSONDecodeError("sk-secret", "sk-secret", 0), FaultKind.UNREADABLE, "JSONDecodeError"),
         (ValueError("sk-secret"), FaultKind.UNEXPECTED, "ValueError"),

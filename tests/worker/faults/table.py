@@ -188,7 +188,7 @@ TABLE: Final[tuple[Row, ...]] = (
     *_neutral(Kind.NULL, "unreadable", 2),
     # the account's
     *_neutral(Kind.UNAUTHORIZED, "auth", 1),
-    *_neutral(Kind.FORBIDDEN, "auth", 1),
+    *_neutral(Kind.FORBIDDEN, "forbidden", 1),
     *_neutral(Kind.BILLING, "spend_limit", 1),
     *_neutral(Kind.SPEND_LIMIT, "spend_limit", 1),
     *_neutral(Kind.CONTRACT_LIMIT, "spend_limit", 1),

@@ -20,7 +20,8 @@ class FaultKind(StrEnum):
 
     The provider's trouble: RATE_LIMITED; OVERLOADED (it has too much to do); UNAVAILABLE (any other 5xx);
     TIMEOUT; CONNECTION (no response, or half of one); UNREADABLE (a response that is no answer of the API).
-    The account's: AUTH, SPEND_LIMIT, NOT_FOUND (no such model or endpoint). No call was made: BLOCKED (the
+    The account's: AUTH, SPEND_LIMIT; of what is asked of it: FORBIDDEN (the key lacks a right), NOT_FOUND (no
+    such model or endpoint). No call was made: BLOCKED (the
     account's breaker or block), BUDGET (the tenant has used up its day). What the call was shown: TOO_LONG
     (more tokens than the window), TOO_LARGE (more bytes than the API takes), BAD_REQUEST. What was answered:
     REFUSED, TRUNCATED, EMPTY, NOT_JSON, SCHEMA, TOOL_CALL, UNEXPECTED.
@@ -34,6 +35,7 @@ class FaultKind(StrEnum):
     UNREADABLE = "unreadable"
     AUTH = "auth"
     SPEND_LIMIT = "spend_limit"
+    FORBIDDEN = "forbidden"
     NOT_FOUND = "not_found"
     BLOCKED = "blocked"
     BUDGET = "budget"
@@ -61,7 +63,7 @@ PROVIDER_DOWN: Final = frozenset(
 )
 """Kinds that say something about the provider, and may be gone a moment later."""
 
-ACCOUNT: Final = frozenset({FaultKind.AUTH, FaultKind.SPEND_LIMIT, FaultKind.NOT_FOUND})
+ACCOUNT: Final = frozenset({FaultKind.AUTH, FaultKind.SPEND_LIMIT, FaultKind.FORBIDDEN, FaultKind.NOT_FOUND})
 """Kinds that say something about the account and its settings, and stay until somebody changes them."""
 
 UNREAD: Final = PROVIDER_DOWN | ACCOUNT | {FaultKind.BLOCKED, FaultKind.BUDGET}

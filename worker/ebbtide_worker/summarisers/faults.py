@@ -23,7 +23,7 @@ from ebbtide_worker.summarisers.base import FaultKind, SummariserFault
 _BY_STATUS: Final = {
     401: FaultKind.AUTH,
     402: FaultKind.SPEND_LIMIT,
-    403: FaultKind.AUTH,
+    403: FaultKind.FORBIDDEN,
     404: FaultKind.NOT_FOUND,
     408: FaultKind.TIMEOUT,
     409: FaultKind.UNAVAILABLE,
@@ -50,7 +50,8 @@ is of a spend limit that a workspace or an organisation has set itself.
 """
 
 _ADVICE: Final = {
-    FaultKind.AUTH: "check the key and what it may use",
+    FaultKind.AUTH: "check the key",
+    FaultKind.FORBIDDEN: "check what the key may use, the model above all",
     FaultKind.SPEND_LIMIT: "raise the spend limit, or add credit",
     FaultKind.NOT_FOUND: "check model and base URL",
     FaultKind.BAD_REQUEST: "check model and base URL",
