@@ -156,11 +156,15 @@ def opened(host: Shell, store: SyncStore) -> None:
     assert found.view.breaker is BreakerState.OPEN
 
 
-def test_a_sessions_mode_holds_while_the_store_is_away(make_host: MakeHost, worker_store: SyncStore) -> None:
+def test_a_sessions_mode_holds_while_the_store_is_away(make_host: MakeHost) -> None:
     """A host that knows that people switched the session off degrades nothing in an outage."""
-    host = make_host()
-    ask_session(worker_store, host, Mode.OFF)
-    assert host.prepare(chat(1)).report.reason is Reason.MODE_OFF
-    host.shut_out()
-    report = host.prepare(chat(40)).report
-    assert (report.action, report.reason, report.degraded) == (Action.KEEP, Reason.MODE_OFF, False)
+    with EmbeddedServer(tcp=True) as server:
+        store = SyncStore(server.url, timeout=5.0)
+        host = make_host(broker=server.url, state=server.url)
+        ask_session(store, host, Mode.OFF)
+        assert host.prepare(chat(1)).report.reason is Reason.MODE_OFF
+        store.close()
+        server.kill()
+        turns = [host.prepare(chat(27)).report for _ in range(2)]
+        assert any("store" in fault for fault in turns[0].faults)
+        assert {(turn.action, turn.reason) for turn in turns} == {(Action.KEEP, Reason.MODE_OFF)}

@@ -82,8 +82,11 @@ class Course:
 
     @property
     def mode(self) -> Mode:
-        """The most cautious of the modes that pool, policy, tenant and state ask for."""
-        asked = self.state.mode if self.state is not None else None
+        """The most cautious of the modes that pool, policy, tenant and state ask for.
+
+        While the store is away, the state asks for what it did last.
+        """
+        asked = self.memory.mode if self.state is None else self.state.mode
         if asked is None:
             return self.request.mode
         known = asked in Mode.__members__.values()

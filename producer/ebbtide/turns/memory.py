@@ -133,7 +133,8 @@ class Mailbox:
 class Memory:
     """One session as its host sees it. `sent_counted` is the count of the last view sent, for calibration.
 
-    `sticky` is the degraded view sent last, `rewrites` tells which thinking the provider would refuse.
+    `mode` is what the session's state asked for when it was read last, `sticky` the degraded view
+    sent last, `rewrites` tells which thinking the provider would refuse.
     """
 
     owner: Owner
@@ -146,6 +147,7 @@ class Memory:
     codec: Codec = PLAIN
     on_swap: OnSwap | None = None
     seq: int = 0
+    mode: str | None = None
     ratio: float | None = None
     observed: float | None = None
     sent_counted: int = 0

@@ -65,6 +65,8 @@ class Talk:
                 breaker_cooldown_seconds=tenant.breaker_cooldown_seconds or policy.breaker_cooldown_seconds,
             )
         )
+        if course.state is not None:
+            memory.mode = course.state.mode
 
     def _forked(self, state: SessionView) -> bool:
         """A position of the present generation contradicts the host's chain."""

@@ -7,6 +7,6 @@
 if not load_state() then return false end
 local now = now_ms()
 end_lapsed_claim(now)
-local opened = state.brk_opened and now - int('brk_opened') or false
+local opened = breaker_opened()
 local idle = int('ttl') - redis.call('PTTL', KEYS[1])
-return {idle, {int('brk_failures'), int('brk_turns'), opened}, view()}
+return {idle, {int('brk_failures'), int('brk_turns'), opened and now - opened or false}, view()}

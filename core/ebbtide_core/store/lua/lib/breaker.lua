@@ -14,9 +14,17 @@ local function breaker_turn(cooldown)
   if int('brk_turns') >= cooldown then breaker_half() end
 end
 
+-- Returns when it opened; nil unless it is open, and when nobody noted it. Scripts of an older fleet leave the time
+-- behind when they close it.
+local function breaker_opened()
+  if breaker_state() == 'open' and state.brk_opened then return int('brk_opened') end
+end
+
 -- Without `cooldown`, only turns make it half-open.
 local function breaker_time(now, cooldown)
-  if state.brk_opened and cooldown and now - int('brk_opened') >= cooldown then breaker_half() end
+  local opened = breaker_opened()
+  if not opened then return drop('brk_opened') end
+  if cooldown and now - opened >= cooldown then breaker_half() end
 end
 
 local function breaker_allows_claim()

@@ -36,11 +36,13 @@ local function whole(number) return string.format('%.0f', number) end
 
 local function next_serial() return redis.call('HINCRBY', META, 'serial', 1) end
 
--- Without `ttl`, the lifetime is the one last given; a day in an index that was lost.
+-- Without `ttl`, the lifetime is the one last given; a day in an index that was lost. What was paid lives for a day
+-- at least, since it is counted by the day.
 local function touch(ttl)
   if ttl then redis.call('HSET', META, 'ttl', ttl) else ttl = redis.call('HGET', META, 'ttl') or DAY_MS end
   for _, key in ipairs(KEYS) do
-    if key ~= LIMITS then redis.call('PEXPIRE', key, ttl) end
+    local lives = key == SPENT and math.max(tonumber(ttl), DAY_MS) or ttl
+    if key ~= LIMITS then redis.call('PEXPIRE', key, lives) end
   end
 end
 
@@ -58,7 +60,7 @@ local function attempt_of(job)
   return table.concat({job.member, job.incarnation, job.generation, job.epoch, job.attempt}, ' ')
 end
 
--- Returns the member's ready job and its place, or nil.
+-- Returns the member's ready job and its place, or nil, also when it can't be read.
 local function ready_job(member)
   local text = redis.call('HGET', JOBS, member)
   if not text then return nil end
@@ -66,6 +68,7 @@ local function ready_job(member)
   local served, seq
   job.urgency, served, seq, job.incarnation, job.generation, job.epoch, job.attempt, job.json =
     string.match(text, '^(%l+) (%d+) (%d+) ([^ ]*) (%d+) (%d+) (%d+) (.*)$')
+  if not job.json then return nil end
   job.served, job.seq = tonumber(served), tonumber(seq)
   job.handed = tonumber(redis.call('HGET', PLACES, attempt_of(job)) or 0)
   return job, place_of(job, job.served, job.seq)
