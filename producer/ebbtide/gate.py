@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Final
+
+from ebbtide_core.forking import ForkSafeLock
 
 FIRST_PAUSE: Final = 0.5
 LONGEST_PAUSE: Final = 5.0
@@ -18,7 +19,7 @@ class Gate:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         self._pause = 0.0
         self._until = 0.0
         self._faulted = float("-inf")

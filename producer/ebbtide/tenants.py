@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,11 +9,12 @@ from typing import Final, Protocol
 
 from ebbtide.errand import Errand
 from ebbtide_core.contract.tenant import REFRESH_SECONDS, TenantPolicy, TenantStanding
+from ebbtide_core.forking import ForkSafeLock
 from ebbtide_core.store import tenant_calls
 from ebbtide_core.store.client import SyncStore
 from ebbtide_core.store.tenant_calls import StandingRead
 
-MAX_TENANTS: Final = 1_000
+MAX_TENANTS: Final = 10_000
 """Tenants that are remembered; the one asked for longest ago is forgotten first."""
 
 
@@ -45,7 +45,7 @@ class Tenants:
     def __init__(self, runner: Runner, clock: Callable[[], float]) -> None:
         self._runner = runner
         self._clock = clock
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         self._tenants: OrderedDict[str, _Known] = OrderedDict()
         self._default = TenantPolicy()
         self._default_due = float("-inf")

@@ -179,9 +179,10 @@ def test_references_are_taken(reference: str) -> None:
     assert declared.default.route[0].credentials == reference
 
 
-def test_a_password_in_a_url_is_refused_and_not_repeated() -> None:
+@pytest.mark.parametrize("url", ["https://me:{}@example.com", "https://example.com/v1?Api-Key={}"])
+def test_a_secret_in_a_url_is_refused_and_not_repeated(url: str) -> None:
     """Like any other secret."""
-    found = problems(f'[routes.x]\nbase_url = "https://me:{SECRET}@example.com"\n')
+    found = problems(f'[routes.x]\nbase_url = "{url.format(SECRET)}"\n')
     assert set(found) == {"routes.x.base_url"}
     assert "hidden" not in str(found)
 

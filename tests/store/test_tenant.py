@@ -70,6 +70,12 @@ def test_what_is_taken_back_is_gone(store: SyncStore) -> None:
     assert store.run(tenant_calls.standing(NAME)) == StandingRead()
 
 
+def test_a_block_for_an_unknown_reason_stands(store: SyncStore, database: Database) -> None:
+    """Newer workers may know more reasons; a host of before holds back all the same."""
+    database.set(names.tenant_block(NAME), "moon_phase", px=60_000)
+    assert store.run(tenant_calls.standing(NAME)).block is BlockReason.PROVIDER_DOWN
+
+
 def test_a_block_stands_for_its_seconds(store: SyncStore, database: Database) -> None:
     """The last one told holds; it is gone with its time, or when it is lifted."""
     store.run(tenant_calls.block_put(NAME, BlockReason.PROVIDER_DOWN, 600))

@@ -18,7 +18,7 @@ from ebbtide_worker.patience import Store
 
 log = logging.getLogger("ebbtide.worker")
 
-MAX_TENANTS: Final = 1_000
+MAX_TENANTS: Final = 10_000
 """Tenants that are remembered; the one asked for longest ago is forgotten first."""
 
 

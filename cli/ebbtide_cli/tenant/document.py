@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from typing import Any, Final, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import ValidationError
 
@@ -34,6 +34,9 @@ ROUTES, DEFAULT, TENANTS = SECTIONS = ("routes", "default", "tenants")
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 _REFERENCE: Final = re.compile(r"env:[A-Za-z_]\w*|file:/.+|call:[\w./:-]+", re.ASCII)
 """How a credential is named. No key of any provider looks like one of these."""
+
+_SECRETS: Final = ("key", "token", "secret", "password", "credential", "signature")
+"""What names of query parameters hold that are no matter for an address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +125,9 @@ class _Reader:
         if isinstance(credentials, str) and credentials and not _REFERENCE.fullmatch(credentials):
             self._wrong(within(place, "credentials"), _NO_REFERENCE)
         if isinstance(url, str) and _holds_secret(url):
-            self._wrong(within(place, "base_url"), "holds a user or a password; name it under credentials")
+            self._wrong(
+                within(place, "base_url"), "holds a user, a password or a key; name it under credentials"
+            )
         known = self._known(place, table, Hop.model_fields)
         return self._model(Hop, place, self._with_rates(place, known, "rates"))
 
@@ -204,7 +209,8 @@ def _holds_secret(url: str) -> bool:
         parts = urlsplit(url)
     except ValueError:
         return False
-    return "@" in parts.netloc
+    named = {name.lower() for name, _ in parse_qsl(parts.query)}
+    return "@" in parts.netloc or any(word in name for word in _SECRETS for name in named)
 
 
 def _at(place: str, path: tuple[int | str, ...]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from redis.exceptions import AskError, NoScriptError, RedisError
 
 from ebbtide_core import metrics
 from ebbtide_core.errors import StoreUnavailable
+from ebbtide_core.forking import ForkSafeLock
 from ebbtide_core.metrics import NullRecorder, Recorder
 from ebbtide_core.store.address import Address, Node
 from ebbtide_core.store.link import AsyncLink, Link
@@ -37,7 +37,7 @@ class StoreStats:
     bytes_out: int = 0
     bytes_in: int = 0
     scripts: Counter[str] = field(default_factory=Counter)
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _lock: ForkSafeLock = field(default_factory=ForkSafeLock, repr=False)
 
     @property
     def commands(self) -> int:

@@ -87,5 +87,15 @@ def _policy(document: bytes | None) -> TenantPolicy | None:
 
 def _standing(reply: Sequence[Any]) -> StandingRead:
     document, reason, left_ms = reply
-    block = None if reason is None else BlockReason(text(reason))
+    block = None if reason is None else _reason(text(reason))
     return StandingRead(_policy(document), block, left_ms / 1000)
+
+
+def _reason(word: str) -> BlockReason:
+    """Read why a block stands. A newer worker may have a word for it that is not known here: it stands all
+    the same.
+    """
+    try:
+        return BlockReason(word)
+    except ValueError:
+        return BlockReason.PROVIDER_DOWN
