@@ -22,7 +22,7 @@ class Rabbit:
         self._port, distribution, self._mapper = free_ports(3)
         self._node = f"ebbtide{self._port}@localhost"
         self._env = {
-            "PATH": os.environ["PATH"],
+            "PATH": f"{os.environ['PATH']}{os.pathsep}{os.defpath}",
             "HOME": str(folder),
             "ERL_EPMD_PORT": str(self._mapper),
             "ERL_EPMD_ADDRESS": "127.0.0.1",
@@ -91,4 +91,5 @@ class Rabbit:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.kill()
-        subprocess.run(["epmd", "-port", str(self._mapper), "-kill"], capture_output=True, check=False)
+        ended = ["epmd", "-port", str(self._mapper), "-kill"]
+        subprocess.run(ended, env=self._env, capture_output=True, check=False)
