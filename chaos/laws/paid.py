@@ -63,7 +63,8 @@ def _excused(found: Evidence, first: Call, again: Call) -> bool:
         return _call_lost(found, first)
     if made.outcome == "failure":
         return _merged(found.calls, made) or _summarised(found.calls, made)
-    return made.reason in CANCELLED and first.ended > made.ended - FLIGHT
+    in_flight = first.ended > made.ended - FLIGHT or _call_lost(found, first)
+    return made.reason in CANCELLED and in_flight
 
 
 def _attempt(attempts: Sequence[Attempt], call: Call) -> Attempt | None:

@@ -191,6 +191,10 @@ ALLOWED: dict[str, dict[str, Any]] = {
         ],
     },
     "in flight when cancelled": {"attempts": [attempt(14.0, 16.5, "neutral", reason="replaced")]},
+    "its memo on the way as the store went, its attempt cancelled long after": {
+        "attempts": [attempt(14.0, 24.0, "neutral", reason="store_unavailable")],
+        "happened": [happened("store black-holed", 15.5, 20.0)],
+    },
     "worker killed": {"attempts": [], "happened": [happened("worker killed", 15.5, 17.0, "worker1")]},
     "worker stopped": {"attempts": [], "happened": [happened("worker stopped", 15.5, 28.0, "worker1")]},
     "store away": {"attempts": [], "happened": [happened("store frozen", 15.5, 28.0)]},
