@@ -21,16 +21,12 @@ Message = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How the sessions of a load live: `turns` each, `gap` seconds apart, results of `result_words` words.
-
-    Each has said up to `before` rounds when it begins, so that they don't come to their watermarks together.
-    """
+    """How the sessions of a load live: `turns` each, `gap` seconds apart, results of `result_words` words."""
 
     window: int
     turns: int
     gap: float
     result_words: int
-    before: int = 0
 
 
 @dataclass
@@ -50,8 +46,6 @@ class Life:
     def __post_init__(self) -> None:
         self._chance = random.Random(self.name)
         self.say({"role": "user", "content": f"{self.name}: move all modules to the new ledger."})
-        for number in range(self._chance.randint(0, self.plan.before)):
-            self.answer(-1 - number)
 
     def say(self, message: Message) -> None:
         """Append a message to the buffer, with its name in its text."""
@@ -60,7 +54,7 @@ class Life:
 
     def answer(self, number: int) -> None:
         """Append what the model and its tool said in a turn."""
-        chance, call = self._chance, f"toolu_{number:+}"
+        chance, call = self._chance, f"toolu_{number}"
         path = f"src/{words(chance, 1)}/{words(chance, 1)}_{number}.py"
         text = {"type": "text", "text": f"Step {number}: {words(chance, 15)}."}
         asked = {"type": "tool_use", "id": call, "name": "read", "input": {"path": path}}

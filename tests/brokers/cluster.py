@@ -64,6 +64,10 @@ class ClusterNode:
         seen = str(self.data.execute_command("CLUSTER", "INFO")).splitlines()
         return {"cluster_state:ok", f"cluster_known_nodes:{nodes}"} <= set(seen)
 
+    def listed(self) -> set[int]:
+        """Return the ports of the masters and replicas that it tells clients of: those that are well."""
+        return {port for _, _, *nodes in self.ask("CLUSTER", "SLOTS") for _, port, *_ in nodes}
+
 
 class ValkeyCluster:
     """`with ValkeyCluster(folder) as cluster:` runs it."""
@@ -104,14 +108,20 @@ class ValkeyCluster:
                 node.ask("CLUSTER", "ADDSLOTSRANGE", number * share, last)
             if node is not first:
                 node.ask("CLUSTER", "MEET", HOST, first.port, first.bus)
-        self.await_whole()
+        self._await_joined()
         for master, replica in zip(self.nodes, self.nodes[MASTERS:], strict=False):
             replica.ask("CLUSTER", "REPLICATE", master.name)
         wait_until(lambda: all(map(_linked, self.nodes[MASTERS:])), "the replicas follow")
+        self.await_whole()
+
+    def _await_joined(self) -> None:
+        wait_until(lambda: all(node.whole(len(self.nodes)) for node in self.nodes), "the nodes have met")
 
     def await_whole(self) -> None:
-        """Wait until every node sees all others and all slots served."""
-        wait_until(lambda: all(node.whole(len(self.nodes)) for node in self.nodes), "the cluster is whole")
+        """Wait until every node sees all others, all slots served, and tells clients of all."""
+        self._await_joined()
+        ports = {node.port for node in self.nodes}
+        wait_until(lambda: all(node.listed() == ports for node in self.nodes), "the cluster is whole")
 
     def masters(self) -> list[ClusterNode]:
         """Return the nodes that serve slots now: a replica may have taken over."""
