@@ -18,14 +18,20 @@ class _Echo(socketserver.StreamRequestHandler):
 
 
 @pytest.fixture
-def proxy() -> Iterator[Proxy]:
-    """A proxy before a server that says what it is told."""
+def echo() -> Iterator[int]:
+    """The port of a server that says what it is told."""
     with socketserver.ThreadingTCPServer((LOCAL, 0), _Echo) as server:
         server.daemon_threads = True
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        with Proxy(server.server_address[1]) as proxy:
-            yield proxy
+        yield server.server_address[1]
         server.shutdown()
+
+
+@pytest.fixture
+def proxy(echo: int) -> Iterator[Proxy]:
+    """A proxy before that server."""
+    with Proxy(echo) as proxy:
+        yield proxy
 
 
 def connected(proxy: Proxy) -> socket.socket:
@@ -93,11 +99,14 @@ def test_what_is_held_arrives_later(proxy: Proxy) -> None:
         assert client.recv(4) == b"late"
 
 
-def test_a_proxy_ends_while_something_is_held(proxy: Proxy) -> None:
-    """It waits for nobody."""
-    with connected(proxy) as client:
+def test_a_proxy_ends_while_something_is_held(echo: int) -> None:
+    """It waits for nobody, and ends its connections; what was held is dropped."""
+    with Proxy(echo) as proxy:
+        client = connected(proxy)
         proxy.hold()
         client.sendall(b"never")
+    with client:
+        assert ended(client)
 
 
 def test_a_server_that_is_gone_ends_the_connection() -> None:

@@ -240,8 +240,9 @@ async def test_a_call_without_time_is_refused_at_once(process: Process) -> None:
 
 
 async def test_a_free_account_admits_whatever_the_deadline(process: Process) -> None:
-    """A job's own time that is over is not the provider's fault."""
+    """A job's own time that is over is not the provider's fault: the call is neither refused nor delayed."""
     await process.admitted(patience=-1)
+    assert (process.slept, process.recorder.counts.total()) == ([], 0)
 
 
 async def test_a_line_that_is_too_long_is_not_joined(process: Process) -> None:

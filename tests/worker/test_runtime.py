@@ -153,12 +153,20 @@ def test_a_second_signal_hands_jobs_back_at_once(
 
 
 def test_a_stopped_runtime_can_not_be_asked_to_stop(config: WorkerConfig) -> None:
-    """A signal that comes late, or early, is harmless."""
+    """A signal that comes late, or early, is harmless: before it was started it stops nothing."""
     runtime = Runtime(config)
     runtime.ask_to_stop()
     runtime.start()
+    assert not _stopping(runtime)
     runtime.stop()
     runtime.ask_to_stop()
+    assert runtime.work() == 0
+
+
+def _stopping(runtime: Runtime) -> bool:
+    running = runtime._running
+    assert running is not None
+    return running.shop.stopping.is_set()
 
 
 def asked(port: int, path: str) -> tuple[int, dict[str, Any]]:
