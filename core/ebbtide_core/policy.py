@@ -112,6 +112,13 @@ class Policy(BaseModel):
         return self
 
 
+def queue_lease(max_queue_age: float, tick: float) -> float:
+    """Return the seconds for which a claim holds while its job waits in the index: as long as it may wait,
+    and a tick, by which maintenance has settled it.
+    """
+    return max_queue_age + tick
+
+
 class Limits(BaseModel):
     """A policy resolved for one window, in tokens."""
 

@@ -26,6 +26,7 @@ from ebbtide_core.contract.tenant import Refusal
 from ebbtide_core.errors import EbbtideError, StoreUnavailable
 from ebbtide_core.metrics import Recorder
 from ebbtide_core.names import Owner
+from ebbtide_core.policy import queue_lease
 from ebbtide_core.store import blob_calls, fleet_calls, session_calls, tally_calls
 from ebbtide_core.store.client import SyncStore
 from ebbtide_core.store.codec import PLAIN, Codec, seal
@@ -277,7 +278,7 @@ class Courier:
         if answer.reason is not None:
             self._give_back(order, held)
             return self._refused(order, answer.reason, claim.epoch)
-        lease = order.policy.max_queue_age + order.policy.tick
+        lease = queue_lease(order.policy.max_queue_age, order.policy.tick)
         self._store.run(session_calls.queued(order.owner, job_id=job.job_id, epoch=job.epoch, lease=lease))
         return None
 

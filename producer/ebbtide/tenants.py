@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -10,6 +9,7 @@ from typing import Final, Protocol
 from ebbtide.errand import Errand
 from ebbtide_core.contract.tenant import REFRESH_SECONDS, TenantPolicy, TenantStanding
 from ebbtide_core.forking import ForkSafeLock
+from ebbtide_core.recent import Recent
 from ebbtide_core.store import tenant_calls
 from ebbtide_core.store.client import SyncStore
 from ebbtide_core.store.tenant_calls import StandingRead
@@ -46,7 +46,7 @@ class Tenants:
         self._runner = runner
         self._clock = clock
         self._lock = ForkSafeLock()
-        self._tenants: OrderedDict[str, _Known] = OrderedDict()
+        self._tenants: Recent[str, _Known] = Recent(MAX_TENANTS, _Known)
         self._default = TenantPolicy()
         self._default_due = float("-inf")
 
@@ -59,7 +59,7 @@ class Tenants:
         """Begin to read a tenant anew when that is due."""
         now = self._clock()
         with self._lock:
-            known = self._remembered(tenant)
+            known = self._tenants[tenant]
             if now >= known.due and self._runner.run(self._errand(tenant, known)):
                 known.due = now + REFRESH_SECONDS
 
@@ -67,19 +67,12 @@ class Tenants:
         """Return what is known of a tenant now."""
         now = self._clock()
         with self._lock:
-            known = self._remembered(tenant)
+            known = self._tenants[tenant]
             read, left = known.read or StandingRead(), 0.0
             if read.block is not None:
                 left = max(0.0, known.at + read.block_seconds - now)
             policy = self._default if read.policy is None else read.policy
         return TenantStanding(policy=policy, block=read.block if left else None, block_seconds=left)
-
-    def _remembered(self, tenant: str) -> _Known:
-        known = self._tenants.setdefault(tenant, _Known())
-        self._tenants.move_to_end(tenant)
-        if len(self._tenants) > MAX_TENANTS:
-            self._tenants.popitem(last=False)
-        return known
 
     def _errand(self, tenant: str, known: _Known) -> Errand:
         def read(store: SyncStore) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from time import monotonic
@@ -15,6 +15,7 @@ from ebbtide_core.contract.tenant import BlockReason
 from ebbtide_core.errors import EbbtideError
 from ebbtide_core.limiter import Answer, Told, Verdict
 from ebbtide_core.metrics import Recorder
+from ebbtide_core.recent import Recent
 from ebbtide_core.store import account_calls
 from ebbtide_worker.patience import Store
 from ebbtide_worker.summarisers.base import FaultKind, SummariserFault
@@ -99,7 +100,7 @@ class Accounts:
         self._recorder = recorder
         self._clock = clock
         self._sleep = sleep
-        self._accounts: OrderedDict[str, _Known] = OrderedDict()
+        self._accounts: Recent[str, _Known] = Recent(MAX_ACCOUNTS, _Known)
 
     async def admitted(self, account_id: str, *, deadline: float) -> None:
         """Return when a call may be made, at `deadline` (clock time) at the latest.
@@ -107,7 +108,7 @@ class Accounts:
         Raises SummariserFault (BLOCKED, with `block` and `retry_after`) when it may not: the account is
         blocked, or its limiter has no place in time.
         """
-        known, began = self._remembered(account_id), self._clock()
+        known, began = self._accounts[account_id], self._clock()
         if self._free(known):
             return
         patience = max(0.0, deadline - began)
@@ -127,7 +128,7 @@ class Accounts:
         what = _meaning(fault)
         if what is None:
             return
-        known = self._remembered(account_id)
+        known = self._accounts[account_id]
         if what is not Told.ANSWERED:
             known.free_until = _NEVER
         elif self._free(known):
@@ -198,13 +199,6 @@ class Accounts:
         fresh = self._clock() - known.answered_at <= FREE_SECONDS
         answered, known.answered = known.answered, 0
         return answered if fresh else 0
-
-    def _remembered(self, account_id: str) -> _Known:
-        known = self._accounts.setdefault(account_id, _Known())
-        self._accounts.move_to_end(account_id)
-        if len(self._accounts) > MAX_ACCOUNTS:
-            self._accounts.popitem(last=False)
-        return known
 
     def _refusal(self, account_id: str, answer: Answer) -> SummariserFault:
         """Return the fault of a call that is not made. Too long a line is, to a tenant, a provider that is

@@ -12,8 +12,6 @@ from ebbtide_core.contract.job import Job
 from ebbtide_core.contract.tenant import BlockReason
 from ebbtide_core.errors import EbbtideError
 from ebbtide_core.store import session_calls, tally_calls, tenant_calls
-from ebbtide_core.store.script import Call
-from ebbtide_worker.config import WorkerConfig
 from ebbtide_worker.shop import Shop
 from ebbtide_worker.summarisers.base import FaultKind, SummariserFault
 from ebbtide_worker.verdict import Verdict
@@ -46,29 +44,17 @@ async def block(shop: Shop, job: Job, fault: SummariserFault) -> None:
     log.warning("tenant blocked: %s", reason.value, extra=told)
 
 
-def _settlement(job: Job, outcome: Outcome, failures: int, config: WorkerConfig) -> Call[bool]:
-    return session_calls.settle(
-        job.owner,
-        incarnation=job.incarnation,
-        generation=job.generation,
-        job_id=job.job_id,
-        epoch=job.epoch,
-        attempt=job.attempt,
-        outcome=outcome,
-        breaker_failures=failures,
-        state_ttl=config.state_ttl,
-    )
-
-
 async def settle(shop: Shop, job: Job, verdict: Verdict, **more: object) -> None:
     """Settle an attempt with the session, whose breaker opens as its tenant's policy says, and tell of it.
 
     Raises StoreUnavailable.
     """
     failures = (await shop.tenants.of(job.tenant)).breaker_failures or shop.config.breaker_failures
-    await shop.patient.run(_settlement(job, verdict.outcome, failures, shop.config))
+    ttl = shop.config.state_ttl
+    settlement = session_calls.settle_attempt(job, verdict.outcome, breaker_failures=failures, state_ttl=ttl)
+    await shop.patient.run(settlement)
     event = f"{verdict.outcome.value}:{verdict.reason}"
-    await shop.patient.run(tally_calls.tally_add(job.owner, event, ttl=shop.config.state_ttl))
+    await shop.patient.run(tally_calls.tally_add(job.owner, event, ttl=ttl))
     tell(shop, job, verdict, **more)
 
 

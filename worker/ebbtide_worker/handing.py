@@ -6,6 +6,7 @@ import asyncio
 
 from ebbtide_core import metrics
 from ebbtide_core.contract.job import Job
+from ebbtide_core.policy import queue_lease
 from ebbtide_core.store import fleet_calls, session_calls
 from ebbtide_worker.ending import described, log
 from ebbtide_worker.shop import Shop
@@ -21,7 +22,7 @@ async def hand_back(shop: Shop, job: Job) -> bool:
     if not await shop.store.run(fleet_calls.hand_back(job, shop.worker_id)):
         return False
     config = shop.config
-    waits = config.max_queue_age + config.tick
+    waits = queue_lease(config.max_queue_age, config.tick)
     await shop.patient.run(
         session_calls.requeued(
             job.owner, job_id=job.job_id, epoch=job.epoch, attempt=job.attempt, lease=waits

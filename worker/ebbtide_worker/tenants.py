@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import monotonic
@@ -12,6 +11,7 @@ from typing import Final
 
 from ebbtide_core.contract.tenant import REFRESH_SECONDS, TenantPolicy
 from ebbtide_core.errors import EbbtideError
+from ebbtide_core.recent import Recent
 from ebbtide_core.store import tenant_calls
 from ebbtide_core.store.script import Call
 from ebbtide_worker.patience import Store
@@ -44,7 +44,7 @@ class Tenants:
     def __init__(self, store: Store, clock: Callable[[], float] = monotonic) -> None:
         self._store = store
         self._clock = clock
-        self._tenants: OrderedDict[str, _Known] = OrderedDict()
+        self._tenants: Recent[str, _Known] = Recent(MAX_TENANTS, _Known)
         self._default = _Known()
 
     async def of(self, tenant: str) -> TenantPolicy:
@@ -62,17 +62,10 @@ class Tenants:
         alone. What was never read is asked of `store`; raises what that raises, ContractError for a damaged
         policy.
         """
-        own = await self._fresh(self._remembered(tenant), tenant_calls.policy_get(tenant), store)
+        own = await self._fresh(self._tenants[tenant], tenant_calls.policy_get(tenant), store)
         if own is not None:
             return own
         return await self._fresh(self._default, tenant_calls.default_get(), store) or TenantPolicy()
-
-    def _remembered(self, tenant: str) -> _Known:
-        known = self._tenants.setdefault(tenant, _Known())
-        self._tenants.move_to_end(tenant)
-        if len(self._tenants) > MAX_TENANTS:
-            self._tenants.popitem(last=False)
-        return known
 
     async def _fresh(
         self, known: _Known, call: Call[TenantPolicy | None], first: Store

@@ -11,7 +11,7 @@ from ebbtide_cli.jobs.words import no_claim, not_admitted
 from ebbtide_cli.replay.view import shown
 from ebbtide_core.breaker import Outcome
 from ebbtide_core.contract.job import After, Job
-from ebbtide_core.policy import Policy
+from ebbtide_core.policy import Policy, queue_lease
 from ebbtide_core.store import blob_calls, fleet_calls, session_calls, tally_calls
 from ebbtide_core.store.client import SyncStore
 from ebbtide_core.store.results import (
@@ -118,7 +118,7 @@ class JobsDesk:
 
     def _enqueued(self, job: Job) -> EnqueueResult:
         answer = self.store.run(fleet_calls.enqueue(job, ttl=_POLICY.state_ttl))
-        lease = _POLICY.max_queue_age + _POLICY.tick
+        lease = queue_lease(_POLICY.max_queue_age, _POLICY.tick)
         if answer.status in (EnqueueStatus.QUEUED, EnqueueStatus.REPLACED):
             self.store.run(session_calls.queued(job.owner, job_id=job.job_id, epoch=job.epoch, lease=lease))
             self.store.run(tally_calls.tally_add(job.owner, tally_calls.ENQUEUED, ttl=_POLICY.state_ttl))
@@ -126,18 +126,9 @@ class JobsDesk:
 
     def _give_back(self, job: Job) -> None:
         """End the claim of a job that was not admitted; nothing counts against its session."""
+        failures, ttl = _POLICY.breaker_failures, _POLICY.state_ttl
         self.store.run(
-            session_calls.settle(
-                job.owner,
-                incarnation=job.incarnation,
-                generation=job.generation,
-                job_id=job.job_id,
-                epoch=job.epoch,
-                attempt=job.attempt,
-                outcome=Outcome.NEUTRAL,
-                breaker_failures=_POLICY.breaker_failures,
-                state_ttl=_POLICY.state_ttl,
-            )
+            session_calls.settle_attempt(job, Outcome.NEUTRAL, breaker_failures=failures, state_ttl=ttl)
         )
 
     def drop(self, found: Found) -> None:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ebbtide_core.breaker import Outcome
+    from ebbtide_core.contract.job import Job
     from ebbtide_core.names import Owner
     from ebbtide_core.policy import Mode
 
@@ -188,6 +189,21 @@ def settle(
     """
     argv = (incarnation, generation, job_id, epoch, attempt, outcome.value, breaker_failures, ms(state_ttl))
     return Call("settle", (owner.state,), argv, bool)
+
+
+def settle_attempt(job: Job, outcome: Outcome, *, breaker_failures: int, state_ttl: float) -> Call[bool]:
+    """End the claim of a job's attempt with an outcome; see `settle`."""
+    return settle(
+        job.owner,
+        incarnation=job.incarnation,
+        generation=job.generation,
+        job_id=job.job_id,
+        epoch=job.epoch,
+        attempt=job.attempt,
+        outcome=outcome,
+        breaker_failures=breaker_failures,
+        state_ttl=state_ttl,
+    )
 
 
 def withdraw(owner: Owner, version: int) -> Call[bool]:
